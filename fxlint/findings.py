@@ -1,0 +1,194 @@
+"""The vocabulary that every stage speaks.
+
+Positions are 1-based; columns count code points, as Python's ``str`` indexes a line. Paths are as the user gave them,
+with forward slashes. Everything here is frozen: a stage that learns more makes a new object with ``dataclasses.replace``.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+Severity = Literal["error", "warning", "info"]
+Certainty = Literal["always", "conditional"]
+PredictedVerdict = Literal["traces", "fails", "depends", "unknown"]
+TracedVerdict = Literal["traces", "fails", "not-run"]
+Status = Literal["confirmed", "refuted", "unreached", "unconfirmed"]
+SuggestionKind = Literal["concrete_args", "wrap", "rewrite", "leaf", "config"]
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class Location:
+    """A half-open span of source: ``end_column`` is the column after the last code point."""
+
+    path: str
+    line: int
+    column: int
+    end_line: int
+    end_column: int
+
+
+@dataclass(frozen=True, slots=True)
+class Root:
+    """Something that can be traced: an nn.Module class with a forward, or a free function.
+
+    ``qualname`` is the qualified name inside the file (``Outer.Inner``). ``instances`` are the expressions that a comment
+    in the source (``# fxlint: instance=Net(8)``) declares for it; they are evaluated in the namespace of its module.
+    """
+
+    path: str
+    qualname: str
+    line: int
+    kind: Literal["class", "function"]
+    instances: tuple[str, ...] = ()
+
+    @property
+    def id(self) -> str:
+        return f"{self.path}::{self.qualname}"
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """One link of a provenance chain: how a traced value got here."""
+
+    location: Location
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Edit:
+    """Replace the source in ``location`` by ``text`` (an empty span inserts)."""
+
+    location: Location
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Failure:
+    """The exception that stopped a trace, at the innermost frame of the user's code (None when no frame is the user's)."""
+
+    type: str
+    message: str
+    path: str | None = None
+    line: int | None = None
+    column: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Graph:
+    nodes: int
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Check:
+    """What the tracer did when a suggestion was tried. ``equal_outputs`` is None where it was not compared."""
+
+    verdict: TracedVerdict
+    error: Failure | None = None
+    graph: Graph | None = None
+    equal_outputs: bool | None = None
+    reason: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Suggestion:
+    """A way out. ``concrete_args`` is a Python expression for the dictionary, for suggestions of that kind.
+
+    ``wrap`` names the global that ``torch.fx.wrap`` takes, and the edit says in which file and line it must stand.
+    ``safe`` is only ever set after a check that traced.
+    """
+
+    kind: SuggestionKind
+    text: str
+    edits: tuple[Edit, ...] = ()
+    concrete_args: str | None = None
+    wrap: str | None = None
+    safe: bool = False
+    checked: Check | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Confirmation:
+    status: Status
+    reason: str | None = None
+    error: Failure | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """One construct that tracing cannot capture, for one or more roots.
+
+    ``event`` is what happens to the tracer there, a dotted kind such as ``bool.if`` (see docs of the rules): its first
+    part is the family that the recording tracer reports. ``depends_on`` lists the expressions of the configuration under
+    which the construct is reached; empty means always.
+    """
+
+    code: str
+    rule: str
+    severity: Severity
+    location: Location
+    message: str
+    event: str
+    modules: tuple[str, ...] = ()
+    certainty: Certainty = "always"
+    depends_on: tuple[str, ...] = ()
+    provenance: tuple[Step, ...] = ()
+    confirmation: Confirmation = Confirmation("unconfirmed")
+    suggestions: tuple[Suggestion, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Predicted:
+    """The static verdict of a root; ``reason`` says why it is unknown."""
+
+    verdict: PredictedVerdict
+    first: Location | None = None
+    depends_on: tuple[str, ...] = ()
+    reason: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Confirmed:
+    """What the stock tracer did to an instance of a root; ``instance`` is the expression or path it came from."""
+
+    verdict: TracedVerdict
+    reason: str | None = None
+    instance: str | None = None
+    error: Failure | None = None
+    graph: Graph | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class ModuleReport:
+    root: Root
+    predicted: Predicted
+    confirmed: Confirmed = Confirmed("not-run", "confirm was not asked for")
+
+
+@dataclass(frozen=True, slots=True)
+class Problem:
+    """Something that kept fxlint from doing its job on one input; the rest of the run went on."""
+
+    path: str
+    message: str
+    line: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Report:
+    """The result of one run, sorted: modules by place, findings by place and code."""
+
+    files: int
+    modules: tuple[ModuleReport, ...]
+    findings: tuple[Finding, ...]
+    problems: tuple[Problem, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Prediction:
+    """What a stage hands to the next one: the same shape before and after confirm."""
+
+    modules: tuple[ModuleReport, ...] = ()
+    findings: tuple[Finding, ...] = ()
+    problems: tuple[Problem, ...] = ()
