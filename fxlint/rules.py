@@ -1,0 +1,342 @@
+"""The rules: one TOML file each, read strictly, so that a slip in a page is one clear error and never a silent gap.
+
+A rule names the events it reports (see ``findings.Finding.event``), the words it reports them with, and examples that
+run. In a bad example each offending line ends with a mark such as ``# <- FX101 bool.if``: the code and the event there.
+"""
+
+from __future__ import annotations
+
+import re
+import string
+import sys
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any, Literal, TypeVar
+
+from fxlint.findings import Severity
+
+if sys.version_info >= (3, 11):
+    import tomllib
+else:
+    import tomli as tomllib
+
+Frame = Literal["user", "none"]
+
+MAIN = "example.py"
+"""The name under which ``Mark.file`` speaks of an example's own code; its other files go by their own names."""
+
+_MARK = re.compile(r"#\s*<-\s*(?P<code>FX\d{3})\s+(?P<event>[a-z_]+\.[a-z_]+)\s*$")
+_MARK_START = re.compile(r"#\s*<-")
+_CODE = re.compile(r"FX\d{3}")
+_NAME = re.compile(r"[a-z]+(-[a-z]+)*")
+_EVENT = re.compile(r"[a-z]+\.[a-z_]+")
+_EXAMPLE_NAME = re.compile(r"[a-z0-9]+(_[a-z0-9]+)*")
+_SEVERITIES: tuple[Severity, ...] = ("error", "warning", "info")
+_MESSAGE_FIELDS = frozenset({"text", "origin", "callee"})
+
+_T = TypeVar("_T")
+
+
+class RuleError(ValueError):
+    """A rule file that cannot be used; the message names the file and the key."""
+
+
+@dataclass(frozen=True, slots=True)
+class Mark:
+    """A marked line of a bad example: ``line`` is 1-based in ``file``."""
+
+    file: str
+    line: int
+    event: str
+
+
+@dataclass(frozen=True, slots=True)
+class Example:
+    """Code that runs: ``instance`` and ``inputs`` are expressions evaluated in its namespace.
+
+    ``files`` are the modules beside it that it imports, as (file name, code). ``marks`` come in the order of the lines,
+    the example's own first; stock tracing fails at the first one, with no frame in any of the example's files where
+    ``frame`` is "none". ``concrete_args`` is an expression for the dictionary the example is traced with.
+    """
+
+    name: str
+    code: str
+    instance: str
+    inputs: str
+    marks: tuple[Mark, ...] = ()
+    files: tuple[tuple[str, str], ...] = ()
+    concrete_args: str | None = None
+    frame: Frame = "user"
+
+
+@dataclass(frozen=True, slots=True)
+class Rule:
+    """One page.
+
+    ``message`` is a format string over ``text`` (source of the expression), ``origin`` (source of the traced value it
+    came from) and ``callee`` (what is called); a message uses those that its events have.
+    """
+
+    code: str
+    name: str
+    severity: Severity
+    events: tuple[str, ...]
+    summary: str
+    message: str
+    why: str
+    tracer: str
+    fix: str
+    bad: tuple[Example, ...]
+    good: tuple[Example, ...]
+    severity_by_event: Mapping[str, Severity] = field(default_factory=dict)
+
+    def severity_of(self, event: str) -> Severity:
+        return self.severity_by_event.get(event, self.severity)
+
+
+class RuleSet:
+    """The rules in the order of their codes. Raises RuleError where two rules claim one code, name or event."""
+
+    def __init__(self, rules: Sequence[Rule]) -> None:
+        self._by_code = _index(rules, "code", lambda rule: (rule.code,))
+        _index(rules, "name", lambda rule: (rule.name,))
+        self._by_event = _index(rules, "event", lambda rule: rule.events)
+        self._ordered = tuple(sorted(rules, key=lambda rule: rule.code))
+
+    def __iter__(self) -> Iterator[Rule]:
+        return iter(self._ordered)
+
+    def __len__(self) -> int:
+        return len(self._ordered)
+
+    def by_code(self, code: str) -> Rule:
+        """Raises KeyError for an unknown code."""
+        return self._by_code[code]
+
+    def for_event(self, event: str) -> Rule:
+        """The rule that reports ``event``. Raises KeyError for an event that no rule names."""
+        return self._by_event[event]
+
+
+def load_rules(extra: Sequence[Path] = ()) -> RuleSet:
+    """The shipped rules and those of ``extra`` (rule files, or directories of them).
+
+    Raises RuleError for the first file that cannot be used.
+    """
+    shipped = _shipped_directory()
+    paths = [path for place in (shipped, *extra) for path in _rule_files(place)]
+    return RuleSet([read_rule(path) for path in paths])
+
+
+def read_rule(path: Path) -> Rule:
+    """The rule in one file. Raises RuleError naming the file and the key that is wrong."""
+    try:
+        data = tomllib.loads(path.read_text(encoding="utf-8"))
+    except OSError as error:
+        raise RuleError(f"{path}: cannot be read: {error.strerror}") from error
+    except (UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
+        raise RuleError(f"{path}: not valid TOML: {error}") from error
+    rule = _parse_rule(_Table(str(path), "", data))
+    if path.stem != f"{rule.code}-{rule.name}":
+        raise RuleError(f"{path}: the file of this rule must be named {rule.code}-{rule.name}.toml")
+    return rule
+
+
+def _shipped_directory() -> Path:
+    """In a wheel the rules lie inside the package; an editable install reads them from the checkout."""
+    package = Path(__file__).resolve().parent
+    inside = package / "_rules"
+    return inside if inside.is_dir() else package.parent / "rules"
+
+
+def _rule_files(place: Path) -> list[Path]:
+    return sorted(place.glob("*.toml")) if place.is_dir() else [place]
+
+
+def _index(rules: Sequence[Rule], what: str, keys: Callable[[Rule], tuple[str, ...]]) -> dict[str, Rule]:
+    found: dict[str, Rule] = {}
+    for rule in rules:
+        for key in keys(rule):
+            if key in found:
+                owner = found[key]
+                raise RuleError(f"{rule.code}-{rule.name}: {what} {key!r} belongs to {owner.code}-{owner.name}")
+            found[key] = rule
+    return found
+
+
+class _Table:
+    """A TOML table being read: every key is taken once, and ``done`` complains about those that nobody knows."""
+
+    def __init__(self, file: str, prefix: str, data: Mapping[str, Any]) -> None:
+        self._file = file
+        self._prefix = prefix
+        self._data = data
+        self._taken: set[str] = set()
+
+    def error(self, key: str, problem: str) -> RuleError:
+        return RuleError(f"{self._file}: {self._prefix}{key}: {problem}")
+
+    def take(self, key: str, kind: type[_T], *, required: bool = True) -> _T | None:
+        self._taken.add(key)
+        if key not in self._data:
+            if required:
+                raise self.error(key, "is missing")
+            return None
+        value = self._data[key]
+        if not isinstance(value, kind):
+            raise self.error(key, f"must be {_TYPE_WORDS[kind]}")
+        return value
+
+    def text(self, key: str) -> str:
+        value = self.optional_text(key)
+        if value is None:
+            raise self.error(key, "is missing")
+        return value
+
+    def optional_text(self, key: str) -> str | None:
+        value = self.take(key, str, required=False)
+        if value is not None and not value.strip():
+            raise self.error(key, "is empty")
+        return None if value is None else value.strip()
+
+    def matching(self, key: str, pattern: re.Pattern[str]) -> str:
+        value = self.text(key)
+        if not pattern.fullmatch(value):
+            raise self.error(key, f"{value!r} does not have the form {pattern.pattern}")
+        return value
+
+    def choice(self, key: str, options: Sequence[_T], default: _T | None = None) -> _T:
+        value = self.take(key, str, required=default is None)
+        for option in options:
+            if option == (default if value is None else value):
+                return option
+        raise self.error(key, f"{value!r} is none of {', '.join(map(str, options))}")
+
+    def tables(self, key: str) -> list[_Table]:
+        values = self.take(key, list)
+        if not values or not all(isinstance(value, dict) for value in values):
+            raise self.error(key, "must be at least one [[table]]")
+        return [_Table(self._file, f"{self._prefix}{key}[{number}].", value) for number, value in enumerate(values, 1)]
+
+    def texts(self, key: str) -> dict[str, str]:
+        """An optional table whose values are all strings."""
+        values = self.take(key, dict, required=False) or {}
+        for name, value in values.items():
+            if not isinstance(value, str):
+                raise self.error(f"{key}.{name}", "must be a string")
+        return values
+
+    def done(self) -> None:
+        for key in self._data:
+            if key not in self._taken:
+                raise self.error(key, f"is not a key here; known are {', '.join(sorted(self._taken))}")
+
+
+_TYPE_WORDS: dict[type, str] = {str: "a string", list: "a list", dict: "a table"}
+
+
+def _parse_rule(table: _Table) -> Rule:
+    code = table.matching("code", _CODE)
+    events = _events(table)
+    rule = Rule(
+        code=code,
+        name=table.matching("name", _NAME),
+        severity=table.choice("severity", _SEVERITIES),
+        events=events,
+        summary=table.text("summary"),
+        message=_message(table),
+        why=table.text("why"),
+        tracer=table.text("tracer"),
+        fix=table.text("fix"),
+        bad=tuple(_bad_example(example, code, events) for example in table.tables("bad")),
+        good=tuple(_good_example(example) for example in table.tables("good")),
+        severity_by_event=_severities(table, events),
+    )
+    table.done()
+    names = [example.name for example in (*rule.bad, *rule.good)]
+    for name in names:
+        if names.count(name) > 1:
+            raise table.error("name", f"two examples are called {name!r}")
+    return rule
+
+
+def _events(table: _Table) -> tuple[str, ...]:
+    values = table.take("events", list)
+    if not values or not all(isinstance(value, str) and _EVENT.fullmatch(value) for value in values):
+        raise table.error("events", "must be at least one dotted event such as 'bool.if'")
+    if len(set(values)) != len(values):
+        raise table.error("events", "names an event twice")
+    return tuple(values)
+
+
+def _severities(table: _Table, events: tuple[str, ...]) -> dict[str, Severity]:
+    found: dict[str, Severity] = {}
+    for event, value in table.texts("severity_by_event").items():
+        if event not in events:
+            raise table.error(f"severity_by_event.{event}", "is not among the events of this rule")
+        for severity in _SEVERITIES:
+            if severity == value:
+                found[event] = severity
+        if event not in found:
+            raise table.error(f"severity_by_event.{event}", f"{value!r} is none of {', '.join(_SEVERITIES)}")
+    return found
+
+
+def _message(table: _Table) -> str:
+    message = table.text("message")
+    try:
+        fields = {name for _, name, _, _ in string.Formatter().parse(message) if name is not None}
+    except ValueError as error:
+        raise table.error("message", f"is not a format string: {error}") from error
+    for name in sorted(fields - _MESSAGE_FIELDS):
+        raise table.error("message", f"has no field {{{name}}}; known are {', '.join(sorted(_MESSAGE_FIELDS))}")
+    return message
+
+
+def _bad_example(table: _Table, code: str, events: tuple[str, ...]) -> Example:
+    example = _example(table, frame=table.choice("frame", ("user", "none"), "user"))
+    sources = ((MAIN, example.code), *example.files)
+    marks = tuple(mark for file, text in sources for mark in _marks(table, code, file, text))
+    if not marks:
+        raise table.error("code", f"has no line marked '# <- {code} EVENT'")
+    for mark in marks:
+        if mark.event not in events:
+            raise table.error("code", f"line {mark.line} of {mark.file}: {mark.event} is no event of {code}")
+    table.done()
+    return replace(example, marks=marks)
+
+
+def _good_example(table: _Table) -> Example:
+    example = _example(table, frame="user")
+    table.done()
+    for _, text in ((MAIN, example.code), *example.files):
+        if _MARK_START.search(text):
+            raise table.error("code", "is a good example and has a marked line")
+    return example
+
+
+def _example(table: _Table, frame: Frame) -> Example:
+    return Example(
+        name=table.matching("name", _EXAMPLE_NAME),
+        code=_code(table.text("code")),
+        instance=table.text("instance"),
+        inputs=table.text("inputs"),
+        files=tuple((name, _code(text)) for name, text in table.texts("files").items()),
+        concrete_args=table.optional_text("concrete_args"),
+        frame=frame,
+    )
+
+
+def _code(text: str) -> str:
+    return text.strip("\n") + "\n"
+
+
+def _marks(table: _Table, code: str, file: str, text: str) -> Iterator[Mark]:
+    for number, row in enumerate(text.splitlines(), 1):
+        if not _MARK_START.search(row):
+            continue
+        found = _MARK.search(row)
+        if not found or found["code"] != code:
+            raise table.error("code", f"line {number} of {file}: a mark must read '# <- {code} EVENT'")
+        yield Mark(file, number, found["event"])
