@@ -1,7 +1,8 @@
 """The vocabulary that every stage speaks.
 
 Positions are 1-based; columns count code points, as Python's ``str`` indexes a line. Paths are as the user gave them,
-with forward slashes. Everything here is frozen: a stage that learns more makes a new object with ``dataclasses.replace``.
+with forward slashes. Everything here is frozen: a stage that learns more makes a new object with
+``dataclasses.replace``.
 """
 
 from __future__ import annotations
@@ -32,8 +33,9 @@ class Location:
 class Root:
     """Something that can be traced: an nn.Module class with a forward, or a free function.
 
-    ``qualname`` is the qualified name inside the file (``Outer.Inner``). ``instances`` are the expressions that a comment
-    in the source (``# fxlint: instance=Net(8)``) declares for it; they are evaluated in the namespace of its module.
+    ``qualname`` is the qualified name inside the file (``Outer.Inner``). ``instances`` are the expressions that a
+    comment in the source (``# fxlint: instance=Net(8)``) declares for it; they are evaluated in the namespace of its
+    module.
     """
 
     path: str
@@ -65,7 +67,7 @@ class Edit:
 
 @dataclass(frozen=True, slots=True)
 class Failure:
-    """The exception that stopped a trace, at the innermost frame of the user's code (None when no frame is the user's)."""
+    """The exception that stopped a trace, at the innermost frame of the user's code (None when no frame is theirs)."""
 
     type: str
     message: str
@@ -120,8 +122,8 @@ class Finding:
     """One construct that tracing cannot capture, for one or more roots.
 
     ``event`` is what happens to the tracer there, a dotted kind such as ``bool.if`` (see docs of the rules): its first
-    part is the family that the recording tracer reports. ``depends_on`` lists the expressions of the configuration under
-    which the construct is reached; empty means always.
+    part is the family that the recording tracer reports. ``depends_on`` lists the expressions of the configuration
+    under which the construct is reached; empty means always.
     """
 
     code: str
@@ -168,11 +170,16 @@ class ModuleReport:
 
 @dataclass(frozen=True, slots=True)
 class Problem:
-    """Something that kept fxlint from doing its job on one input; the rest of the run went on."""
+    """Something that kept fxlint from doing its job on one input; the rest of the run went on.
+
+    ``stage`` is "input" where a file could not be linted at all, which makes the exit code 2, and "confirm" where only
+    a verification could not run, which leaves it alone.
+    """
 
     path: str
     message: str
     line: int | None = None
+    stage: Literal["input", "confirm"] = "input"
 
 
 @dataclass(frozen=True, slots=True)
