@@ -1,0 +1,183 @@
+"""The settings of a run: ``[tool.fxlint]`` in pyproject.toml, or fxlint.toml, then what the command line says.
+
+Reading is strict: a key that nobody knows, or a value of the wrong type, is an error that names the file and the key.
+"""
+
+from __future__ import annotations
+
+import difflib
+import os
+import sys
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from types import MappingProxyType
+from typing import Literal, get_args
+
+if sys.version_info >= (3, 11):
+    import tomllib
+else:
+    import tomli as tomllib
+
+FailOn = Literal["error", "warning", "info", "never"]
+
+DEFAULT_EXCLUDE = (
+    ".*/",  # .git, .venv, .tox, .mypy_cache, ...: a hidden folder holds tools, not models
+    "__pycache__/",
+    "__pypackages__/",
+    "build/",
+    "dist/",
+    "node_modules/",
+    "site-packages/",
+    "venv/",
+)
+
+
+class ConfigError(Exception):
+    """Settings that cannot be used; the message names the file or option and what is wrong with it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Config:
+    """Every setting, with its default.
+
+    ``root`` is the folder of the configuration file (the working directory where there is none): patterns and relative
+    paths in the file start there. Patterns are written as in .gitignore. ``select`` and ``ignore`` hold codes, prefixes
+    of codes or names of rules; an empty ``select`` means every rule. ``timeout`` is in seconds per module. A key of
+    ``instances`` is ``package.module:Class`` or ``path/from/root.py::Class``, its value expressions that make one.
+    """
+
+    root: Path
+    file: Path | None = None
+    exclude: tuple[str, ...] = DEFAULT_EXCLUDE
+    extend_exclude: tuple[str, ...] = ()
+    select: tuple[str, ...] = ()
+    ignore: tuple[str, ...] = ()
+    fail_on: FailOn = "warning"
+    python: str | None = None
+    timeout: float = 60.0
+    confirm: bool = True
+    instances: Mapping[str, tuple[str, ...]] = field(default_factory=lambda: MappingProxyType({}))
+
+
+def load(paths: Sequence[str] = (), file: Path | None = None) -> Config:
+    """The settings of ``file``, else of the nearest configuration at or above the common folder of ``paths``.
+
+    In one folder fxlint.toml goes before pyproject.toml; a pyproject.toml without ``[tool.fxlint]`` is passed over.
+    Raises ConfigError.
+    """
+    if file is not None:
+        table = _table(file)
+        return Config(Path.cwd()) if table is None else parse(table, file.absolute())
+    start = _common_folder(paths)
+    for folder in (start, *start.parents):
+        for candidate in (folder / "fxlint.toml", folder / "pyproject.toml"):
+            if candidate.is_file():
+                table = _table(candidate)
+                if table is not None:
+                    return parse(table, candidate)
+    return Config(Path.cwd())
+
+
+def parse(table: Mapping[str, object], file: Path) -> Config:
+    """The settings in the table of ``file``, checked. Raises ConfigError."""
+    values: dict[str, object] = {}
+    for key, value in table.items():
+        if key not in _KEYS:
+            raise ConfigError(f"{file}: unknown key '{key}'{did_you_mean(key, _KEYS)}")
+        try:
+            values[key.replace("-", "_")] = _KEYS[key](value, file.parent)
+        except ValueError as error:
+            raise ConfigError(f"{file}: '{key}' {error}") from error
+    return Config(root=file.parent, file=file, **values)  # type: ignore[arg-type]  # the readers return the right types
+
+
+def did_you_mean(word: str, known: Sequence[str] | Mapping[str, object]) -> str:
+    """The end of an error message: the valid word nearest to ``word``."""
+    near = difflib.get_close_matches(word, known, n=1, cutoff=0)
+    return f"; did you mean '{near[0]}'?" if near else ""
+
+
+def _common_folder(paths: Sequence[str]) -> Path:
+    absolute = [Path(os.path.abspath(path)) for path in paths or ["."]]  # noqa: PTH100  # `..` goes, symlinks stay
+    folders = [path if path.is_dir() else path.parent for path in absolute]
+    try:
+        return Path(os.path.commonpath(folders))
+    except ValueError:  # different drives
+        return Path.cwd()
+
+
+def _table(file: Path) -> Mapping[str, object] | None:
+    """The part of ``file`` that is ours; None for a pyproject.toml that has none."""
+    try:
+        data = tomllib.loads(file.read_text(encoding="utf-8"))
+    except OSError as error:
+        raise ConfigError(f"{file}: cannot be read: {error.strerror}") from error
+    except (UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
+        raise ConfigError(f"{file}: not valid TOML: {error}") from error
+    if file.name != "pyproject.toml":
+        return data
+    tool = data.get("tool", {})
+    table = tool.get("fxlint") if isinstance(tool, dict) else None
+    if table is not None and not isinstance(table, dict):
+        raise ConfigError(f"{file}: 'tool.fxlint' must be a table")
+    return table
+
+
+def _strings(value: object, _: Path) -> tuple[str, ...]:
+    if not isinstance(value, list) or not all(isinstance(item, str) and item for item in value):
+        raise ValueError("must be a list of strings")
+    return tuple(value)
+
+
+def _flag(value: object, _: Path) -> bool:
+    if not isinstance(value, bool):
+        raise ValueError("must be true or false")
+    return value
+
+
+def _seconds(value: object, _: Path) -> float:
+    if isinstance(value, bool) or not isinstance(value, (int, float)) or not 0 < value < float("inf"):
+        raise ValueError("must be a number of seconds above 0")
+    return float(value)
+
+
+def _fail_on(value: object, _: Path) -> FailOn:
+    for option in get_args(FailOn):
+        if value == option:
+            return option  # type: ignore[no-any-return]
+    raise ValueError(f"must be one of {', '.join(get_args(FailOn))}")
+
+
+def _interpreter(value: object, root: Path) -> str:
+    if not isinstance(value, str) or not value:
+        raise ValueError("must be the path or the name of a Python interpreter")
+    is_path = os.sep in value or "/" in value
+    return str(root / Path(value).expanduser()) if is_path else value
+
+
+def _instances(value: object, _: Path) -> Mapping[str, tuple[str, ...]]:
+    if not isinstance(value, dict):
+        raise ValueError('must be a table such as "package.module:Net" = "Net(8)"')
+    found: dict[str, tuple[str, ...]] = {}
+    for key, expressions in value.items():
+        if ":" not in key.strip(":"):
+            raise ValueError(f"has the key '{key}', not of the form 'package.module:Class' or 'path.py::Class'")
+        listed = [expressions] if isinstance(expressions, str) else expressions
+        if not isinstance(listed, list) or not listed or not all(isinstance(item, str) and item for item in listed):
+            raise ValueError(f"must give '{key}' an expression or a list of expressions")
+        found[key] = tuple(listed)
+    return MappingProxyType(found)
+
+
+_KEYS: Mapping[str, Callable[[object, Path], object]] = {
+    "exclude": _strings,
+    "extend-exclude": _strings,
+    "select": _strings,
+    "ignore": _strings,
+    "fail-on": _fail_on,
+    "python": _interpreter,
+    "timeout": _seconds,
+    "confirm": _flag,
+    "instances": _instances,
+}

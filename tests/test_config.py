@@ -1,0 +1,152 @@
+"""The settings of a run: where they are looked for and how strictly they are read."""
+
+from pathlib import Path
+
+import pytest
+
+from fxlint.config import DEFAULT_EXCLUDE, Config, ConfigError, load, parse
+from fxlint.findings import Finding, Location
+from fxlint.rules import Rule, RuleSet
+from fxlint.selection import selection
+
+PYPROJECT = "[tool.fxlint]\nignore = ['FX105']\n"
+
+
+@pytest.fixture
+def work(tmp_path, monkeypatch):
+    (tmp_path / "project" / "pkg").mkdir(parents=True)
+    monkeypatch.chdir(tmp_path / "project")
+    return tmp_path / "project"
+
+
+def test_without_a_file_every_setting_has_its_default(work):
+    config = load(["pkg"])
+    assert config == Config(root=work)
+    assert (config.fail_on, config.confirm, config.python, config.exclude) == ("warning", True, None, DEFAULT_EXCLUDE)
+
+
+def test_every_key_is_read(work):
+    (work / "fxlint.toml").write_text(
+        """
+        exclude = ["a/"]
+        extend-exclude = ["b/"]
+        select = ["FX1"]
+        ignore = ["flag-argument"]
+        fail-on = "never"
+        python = ".venv/bin/python"
+        timeout = 5
+        confirm = false
+        [instances]
+        "pkg.net:Net" = "Net(8)"
+        "pkg/other.py::Outer.Net" = ["Net(1)", "Net(2)"]
+        """
+    )
+    assert load([]) == Config(
+        root=work,
+        file=work / "fxlint.toml",
+        exclude=("a/",),
+        extend_exclude=("b/",),
+        select=("FX1",),
+        ignore=("flag-argument",),
+        fail_on="never",
+        python=str(work / ".venv/bin/python"),
+        timeout=5.0,
+        confirm=False,
+        instances={"pkg.net:Net": ("Net(8)",), "pkg/other.py::Outer.Net": ("Net(1)", "Net(2)")},
+    )
+
+
+@pytest.mark.parametrize("given", [["pkg"], ["pkg/net.py"], ["pkg/net.py", "pkg/sub"], ["."], []])
+def test_the_nearest_file_at_or_above_what_the_paths_share_is_taken(work, given):
+    (work / "pkg" / "sub").mkdir()
+    (work.parent / "fxlint.toml").write_text("select = ['FX9']")
+    (work / "pyproject.toml").write_text(PYPROJECT)
+    (work / "pkg" / "pyproject.toml").write_text("[project]\nname = 'no section for us'\n")
+    assert load(given).ignore == ("FX105",)
+    assert load(given).root == work
+
+
+def test_fxlint_toml_goes_before_pyproject_toml_in_one_folder(work):
+    (work / "pyproject.toml").write_text(PYPROJECT)
+    (work / "fxlint.toml").write_text("timeout = 3")
+    assert load(["pkg"]) == Config(root=work, file=work / "fxlint.toml", timeout=3.0)
+
+
+def test_a_named_file_is_the_only_one_read(work):
+    (work / "fxlint.toml").write_text("timeout = 3")
+    (work / "pkg" / "strict.toml").write_text("fail-on = 'info'")
+    assert load(["pkg"], Path("pkg/strict.toml")) == Config(
+        root=work / "pkg", file=work / "pkg" / "strict.toml", fail_on="info"
+    )
+
+
+def test_an_interpreter_without_a_folder_is_a_command_name(work):
+    assert parse({"python": "python3.12"}, work / "fxlint.toml").python == "python3.12"
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("exlude = []", "unknown key 'exlude'; did you mean 'exclude'?"),
+        ("fail_on = 'info'", "unknown key 'fail_on'; did you mean 'fail-on'?"),
+        ("select = 'FX1'", "'select' must be a list of strings"),
+        ("ignore = ['']", "'ignore' must be a list of strings"),
+        ("fail-on = 'errors'", "'fail-on' must be one of error, warning, info, never"),
+        ("timeout = 0", "'timeout' must be a number of seconds above 0"),
+        ("timeout = true", "'timeout' must be a number of seconds above 0"),
+        ("timeout = nan", "'timeout' must be a number of seconds above 0"),
+        ("confirm = 'no'", "'confirm' must be true or false"),
+        ("python = 3", "'python' must be the path or the name of a Python interpreter"),
+        ("instances = []", "'instances' must be a table such as"),
+        ("instances = {Net = 'Net(8)'}", "'instances' has the key 'Net', not of the form 'package.module:Class'"),
+        ("instances = {'a:Net' = 8}", "'instances' must give 'a:Net' an expression or a list of expressions"),
+        ("instances = {'a:Net' = []}", "'instances' must give 'a:Net' an expression or a list of expressions"),
+        ("exclude = [", "not valid TOML"),
+    ],
+)
+def test_an_error_names_the_file_and_the_key(work, text, message):
+    (work / "fxlint.toml").write_text(text)
+    with pytest.raises(ConfigError) as error:
+        load(["pkg"])
+    assert str(error.value).startswith(f"{work / 'fxlint.toml'}: {message}")
+
+
+def test_a_named_file_that_is_missing_is_an_error(work):
+    with pytest.raises(ConfigError, match=r"none\.toml: cannot be read: No such file or directory"):
+        load([], Path("none.toml"))
+
+
+def test_our_section_of_pyproject_must_be_a_table(work):
+    (work / "pyproject.toml").write_text("[tool]\nfxlint = 1\n")
+    with pytest.raises(ConfigError, match=r"'tool\.fxlint' must be a table"):
+        load([])
+
+
+def rule(code: str, name: str) -> Rule:
+    return Rule(code, name, "error", (f"{name}.a",), "", "", "", "", "", (), ())
+
+
+RULES = RuleSet([rule("FX101", "branch"), rule("FX105", "flag"), rule("FX201", "silent")])
+
+
+@pytest.mark.parametrize(
+    ("select", "ignore", "reported"),
+    [
+        ((), (), ["FX101", "FX105", "FX201"]),
+        (("FX1",), (), ["FX101", "FX105"]),
+        (("FX1",), ("flag",), ["FX101"]),
+        (("silent", "FX101"), (), ["FX101", "FX201"]),
+        ((), ("FX10", "FX201"), []),
+        (("FX101",), ("FX1",), []),
+    ],
+)
+def test_rules_are_selected_by_code_prefix_and_name_and_ignoring_wins(select, ignore, reported):
+    test = selection(Config(Path(), select=select, ignore=ignore), RULES)
+    findings = [Finding(r.code, r.name, "error", Location("a.py", 1, 1, 1, 2), "", r.events[0]) for r in RULES]
+    assert [finding.code for finding in findings if test(finding)] == reported
+
+
+@pytest.mark.parametrize("key", ["select", "ignore"])
+def test_a_selector_that_names_no_rule_is_an_error(key):
+    with pytest.raises(ConfigError, match=f"'{key}' names no rule: 'brnch'; did you mean 'branch'?"):
+        selection(Config(Path(), **{key: ("FX1", "brnch")}), RULES)

@@ -1,0 +1,120 @@
+"""Which files a run reads."""
+
+import os
+from pathlib import Path
+
+import pytest
+
+from fxlint.config import DEFAULT_EXCLUDE
+from fxlint.files import Files, find_files
+from fxlint.findings import Problem
+
+
+@pytest.fixture
+def tree(tmp_path, monkeypatch):
+    """Makes files in a new working directory: ``tree("a.py", "pkg/b.py")``."""
+    monkeypatch.chdir(tmp_path)
+
+    def make(*names: str, **contents: str) -> Path:
+        for name in names:
+            path = tmp_path / name
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_text(contents.get(path.name, ""))
+        return tmp_path
+
+    return make
+
+
+def find(*paths: str, exclude: tuple[str, ...] = DEFAULT_EXCLUDE) -> Files:
+    return find_files(paths, exclude, Path.cwd())
+
+
+def test_a_folder_is_walked_in_the_order_of_the_names(tree):
+    tree("pkg/b.py", "pkg/a.py", "pkg/a/z.py", "pkg/notes.txt", "pkg/stub.pyi")
+    assert find("pkg").paths == ("pkg/a/z.py", "pkg/a.py", "pkg/b.py")
+
+
+@pytest.mark.parametrize(
+    ("given", "spelled"),
+    [(".", "pkg/a.py"), ("pkg/", "pkg/a.py"), ("./pkg", "./pkg/a.py"), ("../work/pkg", "../work/pkg/a.py")],
+)
+def test_paths_are_spelled_as_the_user_did(tree, monkeypatch, given, spelled):
+    monkeypatch.chdir(tree("work/pkg/a.py") / "work")
+    assert find(given).paths == (spelled,)
+
+
+def test_an_absolute_path_stays_absolute(tree):
+    root = tree("pkg/a.py")
+    assert find(f"{root}/pkg").paths == (f"{root}/pkg/a.py",)
+
+
+def test_a_file_that_is_given_twice_is_taken_once_as_first_spelled(tree):
+    tree("pkg/a.py", "pkg/b.py")
+    assert find("pkg/b.py", "./pkg", "pkg/a.py").paths == ("pkg/b.py", "./pkg/a.py")
+
+
+def test_a_named_file_is_always_taken(tree):
+    tree("build/script", "build/gen.py", ".gitignore", **{".gitignore": "gen.py\n"})
+    assert find("build/script", "build/gen.py").paths == ("build/script", "build/gen.py")
+
+
+def test_tool_and_build_folders_are_left_out_by_default(tree):
+    tree("a.py", ".venv/lib/b.py", "build/c.py", "node_modules/d.py", "__pycache__/e.py", "src/.tox/f.py")
+    assert find(".").paths == ("a.py",)
+
+
+def test_a_folder_named_by_the_user_is_read_though_a_pattern_leaves_it_out(tree):
+    tree(
+        ".venv/lib/site-packages/kornia/a.py",
+        ".venv/lib/site-packages/kornia/build/b.py",
+        ".gitignore",
+        ".git/HEAD",
+        ".venv/.gitignore",
+        **{".gitignore": ".venv/\n"},
+    )
+    Path(".venv/.gitignore").write_text("*\n")
+    assert find(".venv/lib/site-packages/kornia").paths == (".venv/lib/site-packages/kornia/a.py",)
+
+
+def test_gitignore_files_are_respected_and_the_inner_one_decides(tree):
+    tree("keep.py", "gen_a.py", "pkg/gen_b.py", "pkg/gen_c.py", "pkg/out/d.py", ".gitignore", "pkg/.gitignore")
+    Path(".gitignore").write_text("gen_*.py\n")
+    Path("pkg/.gitignore").write_text("!gen_b.py\n/out/\n")
+    assert find(".").paths == ("keep.py", "pkg/gen_b.py")
+
+
+def test_a_gitignore_above_the_folder_counts_inside_one_repository_only(tree):
+    tree("gen.py", "repo/.git/HEAD", "repo/.gitignore", "repo/pkg/gen.py", "repo/pkg/mine.py", "repo/pkg/other.py")
+    Path(".gitignore").write_text("other.py\n")
+    Path("repo/.gitignore").write_text("gen.py\n")
+    assert find("repo/pkg").paths == ("repo/pkg/mine.py", "repo/pkg/other.py")
+
+
+def test_an_exclude_is_a_gitignore_pattern_from_the_root_and_gitignore_cannot_undo_it(tree):
+    root = tree("a.py", "tests/b.py", "pkg/tests/c.py", "pkg/tests/d.py", "pkg/tests/.gitignore")
+    Path("pkg/tests/.gitignore").write_text("!c.py\n")
+    assert find_files(["."], ["/tests/", "pkg/**/c.py"], root).paths == ("a.py", "pkg/tests/d.py")
+    assert find_files(["pkg"], ["/tests/", "pkg/**/c.py"], root).paths == ("pkg/tests/d.py",)
+
+
+def test_a_missing_path_is_a_problem_and_the_others_are_read(tree):
+    tree("a.py")
+    assert find("gone", "a.py", "gone.py") == Files(
+        ("a.py",), (Problem("gone", "no such file or folder"), Problem("gone.py", "no such file or folder"))
+    )
+
+
+def test_what_is_neither_file_nor_folder_is_a_problem(tree):
+    os.mkfifo(tree() / "pipe.py")
+    assert find("pipe.py") == Files((), (Problem("pipe.py", "is neither a file nor a folder"),))
+    assert find(".") == Files(())
+
+
+def test_links_to_folders_are_not_followed(tree):
+    Path("pkg/loop").symlink_to(tree("pkg/a.py"))
+    assert find(".").paths == ("pkg/a.py",)
+
+
+def test_a_broken_link_in_a_folder_is_passed_over(tree):
+    (tree("a.py") / "b.py").symlink_to("nowhere.py")
+    assert find(".").paths == ("a.py",)
