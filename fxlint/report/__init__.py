@@ -1,0 +1,45 @@
+"""One file per output format, each a pure function of the same Report."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal
+
+from fxlint.findings import Report
+from fxlint.report.sources import Sources
+from fxlint.rules import RuleSet
+
+Format = Literal["full", "concise", "json", "github", "sarif"]
+
+
+@dataclass(frozen=True, slots=True)
+class Options:
+    """What a format may need beside the report.
+
+    ``width`` is in terminal cells. ``show_graph`` and ``color`` matter to ``full`` only. ``base`` is the folder that
+    relative paths start from; formats that want relative URIs make absolute paths below it relative.
+    """
+
+    rules: RuleSet
+    sources: Sources
+    base: Path
+    color: bool = False
+    width: int = 100
+    show_graph: bool = False
+
+
+def renderer(output_format: Format) -> Callable[[Report, Options], str]:
+    """The function of a format; what it needs is imported here and not before."""
+    if output_format == "full":
+        from fxlint.report.full import render
+    elif output_format == "concise":
+        from fxlint.report.concise import render
+    elif output_format == "json":
+        from fxlint.report.json import render
+    elif output_format == "github":
+        from fxlint.report.github import render
+    else:
+        from fxlint.report.sarif import render
+    return render

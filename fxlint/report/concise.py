@@ -1,0 +1,20 @@
+"""One line per finding: ``path:line:column: CODE message``, for editors, grep and logs."""
+
+from __future__ import annotations
+
+from fxlint.findings import Finding, Report
+from fxlint.report import Options
+from fxlint.report.summary import standing
+from fxlint.report.text import one_line
+
+
+def render(report: Report, options: Options) -> str:  # noqa: ARG001
+    """The findings that the tracer did not refute."""
+    return "".join(f"{line(finding)}\n" for finding in standing(report))
+
+
+def line(finding: Finding) -> str:
+    """One finding; ``(confirmed)`` at the end where the tracer met it there."""
+    place = finding.location
+    proof = " (confirmed)" if finding.confirmation.status == "confirmed" else ""
+    return f"{place.path}:{place.line}:{place.column}: {finding.code} {one_line(finding.message)}{proof}"

@@ -1,0 +1,29 @@
+"""The lines of the linted files, for code frames and fingerprints."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from fxlint.project.source import UnreadableSource, decode
+
+
+@dataclass(eq=False, slots=True)
+class Sources:
+    """Reads each file once. A file that is gone or unreadable by now has no lines."""
+
+    _lines: dict[str, tuple[str, ...]] = field(default_factory=dict)
+
+    def lines(self, path: str) -> tuple[str, ...]:
+        """All lines, without line ends, split where Python splits them."""
+        if path not in self._lines:
+            try:
+                self._lines[path] = tuple(decode(Path(path).read_bytes()).split("\n"))
+            except (OSError, ValueError, UnreadableSource):
+                self._lines[path] = ()
+        return self._lines[path]
+
+    def line(self, path: str, number: int) -> str | None:
+        """One line (1-based), or None where the file has no such line."""
+        lines = self.lines(path)
+        return lines[number - 1] if 1 <= number <= len(lines) else None

@@ -1,0 +1,39 @@
+"""Words shared by the formats that people read."""
+
+from __future__ import annotations
+
+import re
+
+from fxlint.findings import Check, Failure
+
+_CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u2028-\u202e\u2066-\u2069]")
+
+
+def printable(text: str) -> str:
+    """``text`` with U+FFFD for what would drive the terminal, end a line or turn the direction of reading."""
+    return _CONTROL.sub("\ufffd", text)
+
+
+def one_line(text: str) -> str:
+    """``text`` on one line, runs of white space as one space."""
+    return printable(" ".join(text.split()))
+
+
+def failure(error: Failure) -> str:
+    """``TraceError: message``, and where that was."""
+    text = f"{error.type}: {one_line(error.message)}" if error.message.strip() else error.type
+    if error.path is None:
+        return text
+    place = ":".join(str(part) for part in (error.path, error.line, error.column) if part is not None)
+    return f"{text} ({place})"
+
+
+def check(result: Check) -> str:
+    """What happened when a suggestion was tried."""
+    if result.verdict == "not-run":
+        return f"not tried: {one_line(result.reason)}" if result.reason else "not tried"
+    if result.verdict == "fails":
+        return f"tried: then {failure(result.error)}" if result.error else "tried: still fails"
+    nodes = f", {result.graph.nodes} nodes" if result.graph else ""
+    outputs = {None: "", True: ", equal outputs", False: ", but the outputs differ"}[result.equal_outputs]
+    return f"tried: traces{nodes}{outputs}"

@@ -1,0 +1,114 @@
+"""The format that people read."""
+
+import re
+from dataclasses import replace
+
+import pytest
+
+from fxlint.findings import Confirmation, Confirmed, Failure, Finding, Location, ModuleReport, Predicted, Report, Root
+from fxlint.report.full import render
+
+
+def test_the_whole_page(report, options, golden):
+    golden("full.txt", render(report, options))
+
+
+def test_with_graphs_every_module_and_every_tried_suggestion_shows_its_own(report, options, golden):
+    golden("full_graph.txt", render(report, replace(options, show_graph=True)))
+
+
+def test_in_colour(report, options, golden):
+    golden("full_color.txt", render(report, replace(options, color=True)))
+
+
+def test_colour_changes_nothing_but_colour(report, options):
+    colored = render(report, replace(options, color=True))
+    assert re.sub(r"\x1b\[[0-9;]*m", "", colored) == render(report, options)
+
+
+@pytest.mark.parametrize("variable", ["NO_COLOR", "FORCE_COLOR"])
+def test_the_environment_does_not_decide_on_colour_here(report, options, monkeypatch, variable):
+    expected = [render(report, replace(options, color=color)) for color in (True, False)]
+    monkeypatch.setenv(variable, "1")
+    assert [render(report, replace(options, color=color)) for color in (True, False)] == expected
+
+
+def test_nothing_found_is_an_empty_page(empty, options):
+    assert render(empty, options) == ""
+
+
+def test_paragraphs_fit_a_narrow_terminal(report, options):
+    page = render(report, replace(options, width=50))
+    prose = [row for row in page.splitlines() if row.startswith("  ") and " | " not in row]
+    assert max(map(len, prose)) <= 50
+
+
+def test_the_why_of_a_rule_stands_at_its_first_finding_only(report, options):
+    twice = replace(report, findings=(report.findings[0], report.findings[0]))
+    assert render(twice, options).count("The first paragraph of branch goes on.") == 1
+
+
+def finding(line: int, column: int, end_line: int, end_column: int, message: str = "m") -> Finding:
+    return Finding("FX101", "branch", "error", Location("a.py", line, column, end_line, end_column), message, "bool.if")
+
+
+def frame(options, source: str, *span: int) -> list[str]:
+    (options.base / "a.py").write_text(source, encoding="utf-8", newline="")
+    page = render(Report(1, (), (finding(*span),)), options)
+    return [row.partition(" | ")[2] for row in page.splitlines() if " | " in row]
+
+
+def test_carets_stand_under_the_span(options):
+    assert frame(options, "a\nif x > 0: y\n", 2, 4, 2, 9) == ["a", "if x > 0: y", "   ^^^^^"]
+
+
+def test_carets_count_wide_characters_and_tabs(options):
+    assert frame(options, "\t'数'; len(x)\n", 1, 7, 1, 13) == ["    '数'; len(x)", "          ^^^^^^"]
+
+
+def test_a_span_of_several_lines_is_marked_line_by_line(options):
+    assert frame(options, "y = f(\n    x,\n)\n", 1, 5, 3, 2) == ["y = f(", "    ^^", "    x,", "    ^^", ")", "^"]
+
+
+def test_a_long_span_is_cut(options):
+    rows = frame(options, "f(\n" + "    x,\n" * 9 + ")\n", 1, 1, 11, 2)
+    assert rows == ["f(", "^^", "    x,", "    ^^", "    x,", "    ^^", "    x,", "    ^^", "..."]
+
+
+def test_an_empty_line_is_no_context(options):
+    assert frame(options, "\nlen(x)\n", 2, 1, 2, 7) == ["len(x)", "^^^^^^"]
+
+
+def test_form_feeds_and_odd_line_separators_do_not_shift_the_lines(options):
+    assert frame(options, "'\x0c\u2028'\r\nlen(x)\r\n", 2, 1, 2, 7) == ["'\ufffd\ufffd'", "len(x)", "^^^^^^"]
+
+
+def test_without_the_file_there_is_no_frame(options):
+    assert frame(options, "", 7, 1, 7, 3) == []
+    (options.base / "a.py").unlink()
+    assert "a.py:7:1: FX101 m\n" in render(Report(1, (), (finding(7, 1, 7, 3),)), options)
+
+
+def test_neither_source_nor_messages_can_drive_the_terminal(options):
+    evil = replace(
+        finding(1, 1, 1, 2, "\x1b]0;title\x07"), confirmation=Confirmation("confirmed", error=Failure("E", "\x1b[2J"))
+    )
+    (options.base / "a.py").write_text("'\x1b[2J[bold]'\n")
+    page = render(Report(1, (), (evil,)), options)
+    assert "\x1b" not in page
+    assert "[bold]" in page
+
+
+def module(confirmed: Confirmed) -> ModuleReport:
+    return ModuleReport(Root("a.py", "Net", 3, "class"), Predicted("traces"), confirmed)
+
+
+def test_a_module_that_fails_without_a_finding_is_shown(options):
+    failing = module(Confirmed("fails", instance="Net()", error=Failure("KeyError", "0", "a.py", 5)))
+    assert render(Report(1, (failing,), ()), options) == "a.py:3: Net fails with Net(): KeyError: 0 (a.py:5)\n\n"
+
+
+def test_a_module_that_a_finding_explains_is_not_shown_again(options):
+    failing = module(Confirmed("fails", error=Failure("KeyError", "0")))
+    explained = replace(finding(1, 1, 1, 2), modules=("a.py::Net",))
+    assert "a.py:3: Net" not in render(Report(1, (failing,), (explained,)), options)
