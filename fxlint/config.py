@@ -20,6 +20,7 @@ else:
     import tomli as tomllib
 
 FailOn = Literal["error", "warning", "info", "never"]
+Format = Literal["full", "concise", "json", "github", "sarif"]
 
 DEFAULT_EXCLUDE = (
     ".*/",  # .git, .venv, .tox, .mypy_cache, ...: a hidden folder holds tools, not models

@@ -5,13 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Literal
 
+from fxlint.config import Format
 from fxlint.findings import Report
 from fxlint.report.sources import Sources
 from fxlint.rules import RuleSet
-
-Format = Literal["full", "concise", "json", "github", "sarif"]
 
 
 @dataclass(frozen=True, slots=True)

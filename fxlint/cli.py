@@ -1,0 +1,201 @@
+"""The command line: arguments -> Config -> engine -> report -> exit code.
+
+Findings go to standard output; the summary, problems and progress to standard error. What a command does not need is
+imported only where it is used: ``fxlint --version`` answers at once.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import sys
+import traceback
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal, NoReturn, TypeVar, get_args
+
+import click
+
+from fxlint import __version__
+from fxlint.config import Config, ConfigError, FailOn, Format, load
+
+if TYPE_CHECKING:
+    from fxlint.findings import Problem, Report
+    from fxlint.report import Options
+    from fxlint.rules import RuleSet
+
+Color = Literal["auto", "always", "never"]
+
+EXIT_CANNOT = 2
+EXIT_INTERRUPTED = 130
+
+_PIPE_WIDTH = 100
+_MAX_WIDTH = 120
+
+_Command = TypeVar("_Command", bound=Callable[..., Any])
+
+
+def main(arguments: Sequence[str] | None = None) -> NoReturn:
+    """The entry point: exits with 0 (clean), 1 (findings), 2 (could not do the job) or 130 (interrupted)."""
+    for stream in (sys.stdout, sys.stderr):
+        if hasattr(stream, "reconfigure"):  # a name or a message that the console cannot encode must not end the run
+            stream.reconfigure(errors="backslashreplace")
+    try:
+        sys.exit(cli.main(arguments, prog_name="fxlint", standalone_mode=False))
+    except click.ClickException as error:
+        error.show()
+        sys.exit(EXIT_CANNOT)
+    except ConfigError as error:
+        click.echo(f"error: {error}", err=True)
+        sys.exit(EXIT_CANNOT)
+    except (click.Abort, KeyboardInterrupt):
+        click.echo("interrupted", err=True)
+        sys.exit(EXIT_INTERRUPTED)
+    except Exception:  # Python would exit with 1, which means findings
+        traceback.print_exc()
+        click.echo(f"error: this is a bug in fxlint {__version__}, please report it with the lines above", err=True)
+        sys.exit(EXIT_CANNOT)
+
+
+class _DefaultGroup(click.Group):
+    """``fxlint PATH`` is ``fxlint check PATH``: what does not begin with the name of a command goes to check."""
+
+    def parse_args(self, context: click.Context, arguments: list[str]) -> list[str]:
+        own = {*self.commands, "--version", "-h", "--help"}
+        if not arguments or arguments[0] not in own:
+            arguments = ["check", *arguments]
+        return super().parse_args(context, arguments)
+
+    def format_options(self, context: click.Context, formatter: click.HelpFormatter) -> None:
+        super().format_options(context, formatter)
+        records = (option.get_help_record(context) for option in check.params)
+        with formatter.section("Options of check"):
+            formatter.write_dl([record for record in records if record is not None])
+
+
+@click.group(
+    cls=_DefaultGroup,
+    options_metavar="",
+    subcommand_metavar="[check] [OPTIONS] [PATH]...",
+    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
+)
+@click.version_option(__version__, message="%(prog)s %(version)s")
+def cli() -> None:
+    """Predict what torch.fx symbolic tracing cannot capture, and prove it by tracing.
+
+    PATH is a Python file or a folder, by default the working directory.
+    """
+
+
+def _choice(literal: Any) -> click.Choice[str]:
+    return click.Choice(get_args(literal))
+
+
+def _option(*names: str, **settings: Any) -> Callable[[_Command], _Command]:
+    """An option whose absence is None: then the configuration, or the default, decides."""
+    return click.option(*names, default=None, **settings)
+
+
+@cli.command()
+@click.argument("paths", nargs=-1, metavar="[PATH]...")
+@_option("--output-format", type=_choice(Format), help="How to print the report; the default is full.")
+@_option("--output-file", type=click.Path(dir_okay=False, path_type=Path), help="Write the report here.")
+@_option("--show-graph", is_flag=True, help="In full: the graph, or the verdict, of every module.")
+@_option("--color", type=_choice(Color), help="Colour the full report; the default is auto.")
+@_option("--confirm/--no-confirm", help="Prove predictions by running the tracer; --no-confirm runs no code.")
+@_option("--python", metavar="PATH", help="The interpreter that has the project's torch, to confirm in.")
+@_option("--timeout", type=click.FloatRange(min=0, min_open=True), metavar="SECONDS", help="For tracing one module.")
+@_option("--fail-on", type=_choice(FailOn), help="The least severity that makes exit code 1; the default is warning.")
+@_option("--config", type=click.Path(path_type=Path), help="The configuration file, instead of the nearest one.")
+@click.option("-q", "--quiet", is_flag=True, help="No summary.")
+@click.option("-v", "--verbose", is_flag=True, help="Say what is done and how long it takes.")
+def check(
+    paths: tuple[str, ...],
+    output_format: Format | None,
+    output_file: Path | None,
+    show_graph: bool | None,
+    color: Color | None,
+    confirm: bool | None,
+    python: str | None,
+    timeout: float | None,
+    fail_on: FailOn | None,
+    config: Path | None,
+    quiet: bool,
+    verbose: bool,
+) -> int:
+    """Lint files and folders (the default command).
+
+    Exit code 0: clean. 1: findings. 2: a path, a file, the configuration or the command line could not be used.
+    """
+    from fxlint.engine import exit_code, run
+    from fxlint.rules import load_rules
+
+    if output_file is not None and not output_file.parent.is_dir():
+        raise ConfigError(f"--output-file: there is no folder '{output_file.parent}'")
+    paths = paths or (".",)
+    settings = _override(load(paths, config), confirm=confirm, python=python, timeout=timeout, fail_on=fail_on)
+    rules = load_rules()
+    report = run(paths, settings, rules, _log if verbose else lambda _: None)
+    options = _options(rules, show_graph=bool(show_graph), color=output_file is None and _wants_color(color or "auto"))
+    _write(report, output_format or "full", options, output_file)
+    for problem in report.problems:
+        click.echo(_problem(problem), err=True)
+    if not report.files and not report.problems:
+        click.echo(f"warning: no Python files in {', '.join(paths)}", err=True)
+    if not quiet:
+        from fxlint.report.summary import summary_line
+
+        click.echo(summary_line(report), err=True)
+    return exit_code(report, settings.fail_on)
+
+
+def _override(config: Config, **settings: Any) -> Config:
+    """``config`` with what the command line says."""
+    return replace(config, **{key: value for key, value in settings.items() if value is not None})
+
+
+def _options(rules: RuleSet, *, show_graph: bool, color: bool) -> Options:
+    from fxlint.report import Options
+    from fxlint.report.sources import Sources
+
+    return Options(rules, Sources(), base=Path.cwd(), color=color, width=_width(), show_graph=show_graph)
+
+
+def _write(report: Report, output_format: Format, options: Options, file: Path | None) -> None:
+    from fxlint.report import renderer
+
+    text = renderer(output_format)(report, options)
+    if file is None:
+        click.echo(text, nl=False, color=True)  # the report decided on its colours
+        return
+    try:
+        file.write_text(text, encoding="utf-8", errors="backslashreplace", newline="\n")
+    except OSError as error:
+        raise ConfigError(f"--output-file: '{file}' cannot be written: {error.strerror}") from error
+
+
+def _wants_color(color: Color) -> bool:
+    if color != "auto":
+        return color == "always"
+    if os.environ.get("FORCE_COLOR"):
+        return True
+    if os.environ.get("NO_COLOR"):
+        return False
+    return sys.stdout.isatty() and os.environ.get("TERM") != "dumb"
+
+
+def _width() -> int:
+    return min(shutil.get_terminal_size().columns, _MAX_WIDTH) if sys.stdout.isatty() else _PIPE_WIDTH
+
+
+def _problem(problem: Problem) -> str:
+    from fxlint.report.text import one_line
+
+    place = problem.path if problem.line is None else f"{problem.path}:{problem.line}"
+    level = "error" if problem.stage == "input" else "warning"
+    return f"{level}: {one_line(f'{place}: {problem.message}')}"
+
+
+def _log(line: str) -> None:
+    click.echo(line, err=True)

@@ -1,0 +1,109 @@
+"""The pipeline: files -> predict -> confirm -> selection -> Report."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+
+from fxlint.config import Config, ConfigError, FailOn
+from fxlint.files import find_files
+from fxlint.findings import Finding, ModuleReport, Prediction, Problem, Report, Severity
+from fxlint.report.summary import standing
+from fxlint.rules import RuleSet
+from fxlint.selection import selection
+
+_RANK: dict[Severity, int] = {"info": 0, "warning": 1, "error": 2}
+
+Log = Callable[[str], None]
+"""Takes one line on the progress of a run."""
+
+
+def run(paths: Sequence[str], config: Config, rules: RuleSet, log: Log = lambda _: None) -> Report:
+    """Lint ``paths``. What cannot be read is a problem in the report, and the rest is linted all the same.
+
+    Raises ConfigError for settings that cannot be used.
+    """
+    from fxlint.predict import predict
+
+    python = _interpreter(config)
+    reported = selection(config, rules)
+    clock = _Clock(log)
+    files = find_files(paths, (*config.exclude, *config.extend_exclude), config.root)
+    clock.lap(f"found {len(files.paths)} files")
+    prediction = predict(files.paths, rules, (config.root,))
+    clock.lap(f"predicted {len(prediction.modules)} modules, {len(prediction.findings)} findings")
+    if config.confirm:
+        prediction = _confirm(prediction, rules, replace(config, python=python))
+        traced = sum(module.confirmed.verdict != "not-run" for module in prediction.modules)
+        clock.lap(f"traced {traced} of {len(prediction.modules)} modules")
+    return Report(
+        files=len(files.paths),
+        modules=tuple(sorted(prediction.modules, key=_module_order)),
+        findings=tuple(sorted(filter(reported, prediction.findings), key=_finding_order)),
+        problems=tuple(sorted((*files.problems, *prediction.problems), key=_problem_order)),
+    )
+
+
+def exit_code(report: Report, fail_on: FailOn) -> int:
+    """2 where an input could not be linted, for then the report is not complete; else 1 for findings, or 0.
+
+    Findings of severity ``fail_on`` or above count, except those that the tracer refuted.
+    """
+    if any(problem.stage == "input" for problem in report.problems):
+        return 2
+    if fail_on == "never":
+        return 0
+    return int(any(_RANK[finding.severity] >= _RANK[fail_on] for finding in standing(report)))
+
+
+def _confirm(prediction: Prediction, rules: RuleSet, config: Config) -> Prediction:
+    """The prediction with the tracer's word on it; what goes wrong here never makes an input unread."""
+    from fxlint.confirm import ConfirmSettings, confirm
+
+    settings = ConfirmSettings(
+        python=config.python, instances=config.instances, timeout=config.timeout, roots=(str(config.root),)
+    )
+    confirmed = confirm(prediction, rules, settings)
+    problems = tuple(
+        problem if problem in prediction.problems else replace(problem, stage="confirm")
+        for problem in confirmed.problems
+    )
+    return replace(confirmed, problems=problems)
+
+
+def _interpreter(config: Config) -> str | None:
+    """The absolute path of the interpreter that was asked for, through no symbolic link: those make an environment."""
+    if config.python is None:
+        return None
+    found = shutil.which(config.python)
+    if found is None:
+        raise ConfigError(f"'python': '{config.python}' is not an interpreter that can be run")
+    return os.path.abspath(found)  # noqa: PTH100
+
+
+class _Clock:
+    """Logs what was done and how long it took."""
+
+    def __init__(self, log: Log) -> None:
+        self._log = log
+        self._since = time.perf_counter()
+
+    def lap(self, done: str) -> None:
+        now = time.perf_counter()
+        self._log(f"{done} ({now - self._since:.2f} s)")
+        self._since = now
+
+
+def _module_order(module: ModuleReport) -> tuple[str, int, str]:
+    return module.root.path, module.root.line, module.root.qualname
+
+
+def _finding_order(finding: Finding) -> tuple[str, int, int, str]:
+    return finding.location.path, finding.location.line, finding.location.column, finding.code
+
+
+def _problem_order(problem: Problem) -> tuple[str, int, str]:
+    return problem.path, problem.line or 0, problem.message

@@ -1,0 +1,343 @@
+"""The command line: what goes where, and with which exit code. The two stages are stand-ins here."""
+
+import json
+import os
+import subprocess
+import sys
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+
+import pytest
+
+from fxlint import __version__
+from fxlint.cli import main
+from fxlint.findings import (
+    Confirmation,
+    Confirmed,
+    Finding,
+    Location,
+    ModuleReport,
+    Predicted,
+    Prediction,
+    Problem,
+    Root,
+)
+
+MODEL = "def forward(self, x):\n    return len(x)\n"
+NET = ModuleReport(Root("model.py", "Net", 1, "class"), Predicted("fails"))
+
+
+def finding(severity: str = "error", code: str = "FX120", line: int = 2, status: str = "unconfirmed") -> Finding:
+    place = Location("model.py", line, 12, line, 18)
+    return Finding(code, "rule", severity, place, f"{code} message", "e.e", ("model.py::Net",),
+                   confirmation=Confirmation(status))  # fmt: skip
+
+
+@dataclass
+class Stages:
+    """What the two stages answer, and what they were asked."""
+
+    predicted: Prediction = field(default_factory=lambda: Prediction((NET,)))
+    confirmed: Prediction | None = None
+    paths: tuple[str, ...] = ()
+    settings: dict = field(default_factory=dict)
+    confirm_ran: bool = False
+
+    def finds(self, *findings: Finding, problems: tuple[Problem, ...] = ()) -> None:
+        self.predicted = Prediction((NET,), findings, problems)
+
+
+@pytest.fixture
+def stages(tmp_path, monkeypatch) -> Stages:
+    """Stand-ins for predict and confirm, in a new working directory with model.py."""
+    monkeypatch.chdir(tmp_path)
+    for name in ("FORCE_COLOR", "NO_COLOR"):
+        monkeypatch.delenv(name, raising=False)
+    Path("model.py").write_text(MODEL)
+    answers = Stages()
+
+    def predict(paths, rules, search_path=()):
+        answers.paths = tuple(paths)
+        return answers.predicted
+
+    def confirm(prediction, rules, settings):
+        answers.confirm_ran = True
+        answers.settings = settings
+        return answers.confirmed or prediction
+
+    monkeypatch.setattr("fxlint.predict.predict", predict, raising=False)
+    monkeypatch.setattr("fxlint.confirm.confirm", confirm, raising=False)
+    monkeypatch.setattr("fxlint.confirm.ConfirmSettings", dict, raising=False)
+    return answers
+
+
+@pytest.fixture
+def fxlint(capsys):
+    """Runs a command; gives (exit code, standard output, standard error)."""
+
+    def run(*arguments: str) -> tuple[int, str, str]:
+        with pytest.raises(SystemExit) as stop:
+            main(arguments)
+        captured = capsys.readouterr()
+        return stop.value.code, captured.out, captured.err
+
+    return run
+
+
+CLEAN = "1 module in 1 file: 0 trace, 1 fail, 0 depend, 0 unknown; 0 findings\n"
+
+
+def test_clean_is_0_with_the_summary_on_standard_error(stages, fxlint):
+    assert fxlint("model.py") == (0, "", CLEAN)
+
+
+def test_findings_are_1_and_go_to_standard_output(stages, fxlint):
+    stages.finds(finding())
+    code, out, err = fxlint("model.py", "--output-format", "concise")
+    assert (code, out) == (1, "model.py:2:12: FX120 FX120 message\n")
+    assert err == CLEAN.replace("0 findings", "1 finding: 0 confirmed, 0 refuted, 0 unreached, 1 unconfirmed")
+
+
+@pytest.mark.parametrize("arguments", [[], ["."], ["check"], ["check", "model.py"], ["model.py", "-q"], ["-q", "."]])
+def test_check_is_the_default_command_and_here_the_default_path(stages, fxlint, arguments):
+    assert fxlint(*arguments)[0] == 0
+    assert stages.paths == ("model.py",)
+
+
+def test_a_folder_that_is_called_check_needs_a_prefix(stages, fxlint):
+    Path("check").mkdir()
+    Path("check/a.py").write_text("")
+    fxlint("./check")
+    assert stages.paths == ("./check/a.py",)
+
+
+@pytest.mark.parametrize(
+    ("severity", "status", "fail_on", "code"),
+    [
+        ("error", "confirmed", "warning", 1),
+        ("warning", "unconfirmed", "warning", 1),
+        ("warning", "unreached", "warning", 1),
+        ("info", "confirmed", "warning", 0),
+        ("info", "confirmed", "info", 1),
+        ("warning", "confirmed", "error", 0),
+        ("error", "confirmed", "error", 1),
+        ("error", "confirmed", "never", 0),
+        ("error", "refuted", "info", 0),
+    ],
+)
+def test_fail_on_sets_the_least_severity_that_counts_and_refuted_never_does(
+    stages, fxlint, severity, status, fail_on, code
+):
+    stages.finds(finding(severity, status=status))
+    assert fxlint("model.py", "--fail-on", fail_on)[0] == code
+
+
+def test_without_fail_on_warnings_count(stages, fxlint):
+    stages.finds(finding("info"))
+    assert fxlint("model.py")[0] == 0
+    stages.finds(finding("warning"))
+    assert fxlint("model.py")[0] == 1
+
+
+def test_an_input_that_cannot_be_linted_is_2_and_the_rest_is_reported(stages, fxlint):
+    stages.finds(finding(), problems=(Problem("broken.py", "could not parse:\ninvalid syntax", 3),))
+    code, out, err = fxlint("model.py", "--output-format", "concise")
+    assert (code, out) == (2, "model.py:2:12: FX120 FX120 message\n")
+    assert err.splitlines()[0] == "error: broken.py:3: could not parse: invalid syntax"
+
+
+def test_a_missing_path_is_2_and_the_rest_is_linted(stages, fxlint):
+    code, _, err = fxlint("gone", "model.py")
+    assert (code, stages.paths) == (2, ("model.py",))
+    assert err.splitlines()[0] == "error: gone: no such file or folder"
+
+
+def test_a_verification_that_could_not_run_is_a_warning_and_changes_no_exit_code(stages, fxlint):
+    stages.confirmed = Prediction((NET,), (), (Problem("model.py", "the import ended the process"),))
+    code, _, err = fxlint("model.py")
+    assert code == 0
+    assert err.splitlines()[0] == "warning: model.py: the import ended the process"
+
+
+def test_no_python_files_is_a_warning(stages, fxlint):
+    Path("empty").mkdir()
+    code, _, err = fxlint("empty")
+    assert code == 0
+    assert err.splitlines()[0] == "warning: no Python files in empty"
+
+
+def test_a_usage_error_is_2(stages, fxlint):
+    code, out, err = fxlint("--no-such-option")
+    assert (code, out) == (2, "")
+    assert "No such option" in err
+
+
+@pytest.mark.parametrize(
+    ("config", "message"),
+    [
+        ("exlude = []", "fxlint.toml: unknown key 'exlude'; did you mean 'exclude'?"),
+        ("python = 'no-such-python'", "'python': 'no-such-python' is not an interpreter that can be run"),
+        ("select = ['no-such-rule-at-all']", "'select' names no rule: 'no-such-rule-at-all'"),
+    ],
+)
+def test_a_wrong_configuration_is_2_before_anything_runs(stages, fxlint, config, message):
+    Path("fxlint.toml").write_text(config)
+    code, out, err = fxlint("model.py")
+    assert (code, out) == (2, "")
+    assert message in err
+    assert not stages.paths
+
+
+def test_an_interrupted_run_is_130(stages, fxlint, monkeypatch):
+    def interrupted(*_: object) -> Prediction:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("fxlint.predict.predict", interrupted)
+    code, out, err = fxlint("model.py")
+    assert (code, out) == (130, "")
+    assert err.strip() == "interrupted"
+
+
+def test_a_bug_in_fxlint_is_2_and_not_findings(stages, fxlint, monkeypatch):
+    monkeypatch.setattr("fxlint.predict.predict", lambda *_: 1 / 0)
+    code, out, err = fxlint("model.py")
+    assert (code, out) == (2, "")
+    assert "ZeroDivisionError" in err
+    assert "this is a bug in fxlint" in err
+
+
+def test_findings_and_modules_are_sorted_by_place_and_code(stages, fxlint):
+    stages.predicted = Prediction(
+        (replace(NET, root=replace(NET.root, line=9)), NET),
+        (finding(line=9), finding(line=2, code="FX121"), finding(line=2)),
+    )
+    report = json.loads(fxlint("model.py", "--output-format", "json")[1])
+    assert [(found["line"], found["code"]) for found in report["findings"]] == [
+        (2, "FX120"),
+        (2, "FX121"),
+        (9, "FX120"),
+    ]
+    assert [module["line"] for module in report["modules"]] == [1, 9]
+
+
+def test_no_confirm_runs_no_code(stages, fxlint):
+    fxlint("model.py", "--no-confirm")
+    assert not stages.confirm_ran
+    Path("fxlint.toml").write_text("confirm = false")
+    fxlint("model.py")
+    assert not stages.confirm_ran
+    fxlint("model.py", "--confirm")
+    assert stages.confirm_ran
+
+
+def test_the_command_line_goes_before_the_configuration(stages, fxlint):
+    Path("fxlint.toml").write_text("timeout = 3\npython = 'no-such-python'\n[instances]\n'model:Net' = 'Net(8)'\n")
+    fxlint("model.py", "--timeout", "5", "--python", sys.executable)
+    assert stages.settings == {
+        "python": sys.executable,
+        "instances": {"model:Net": ("Net(8)",)},
+        "timeout": 5.0,
+        "roots": (str(Path.cwd()),),
+    }
+
+
+def test_a_named_configuration_is_used(stages, fxlint):
+    Path("strict.toml").write_text("fail-on = 'info'")
+    stages.finds(finding("info"))
+    assert fxlint("model.py", "--config", "strict.toml")[0] == 1
+
+
+def test_excluded_files_are_not_linted(stages, fxlint):
+    Path("fxlint.toml").write_text("extend-exclude = ['gen_*.py']")
+    Path("gen_a.py").write_text("")
+    fxlint(".")
+    assert stages.paths == ("model.py",)
+
+
+def test_the_report_can_go_to_a_file(stages, fxlint):
+    stages.finds(finding())
+    code, out, err = fxlint("model.py", "--output-format", "concise", "--output-file", "report.txt")
+    assert (code, out) == (1, "")
+    assert Path("report.txt").read_text() == "model.py:2:12: FX120 FX120 message\n"
+    assert err
+
+
+def test_a_file_that_cannot_be_written_is_2(stages, fxlint):
+    code, _, err = fxlint("model.py", "--output-file", "no/report.txt")
+    assert (code, err) == (2, "error: --output-file: there is no folder 'no'\n")
+
+
+def test_quiet_has_no_summary_and_verbose_tells_the_stages(stages, fxlint):
+    assert fxlint("model.py", "-q") == (0, "", "")
+    err = fxlint("model.py", "-v")[2]
+    assert [row.split(" ")[0] for row in err.splitlines()] == ["found", "predicted", "traced", "1"]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "environment", "colored"),
+    [
+        ([], {}, False),
+        (["--color", "always"], {"NO_COLOR": "1"}, True),
+        (["--color", "never"], {"FORCE_COLOR": "1"}, False),
+        ([], {"FORCE_COLOR": "1"}, True),
+        ([], {"FORCE_COLOR": "1", "NO_COLOR": "1"}, True),
+        (["--color", "always", "--output-format", "json"], {}, False),
+    ],
+)
+def test_colour(stages, fxlint, monkeypatch, arguments, environment, colored):
+    stages.finds(finding(code="FX120"))
+    for name, value in environment.items():
+        monkeypatch.setenv(name, value)
+    assert ("\x1b[" in fxlint("model.py", *arguments)[1]) == colored
+
+
+@pytest.mark.parametrize(
+    ("environment", "colored"), [({}, True), ({"NO_COLOR": "1"}, False), ({"TERM": "dumb"}, False)]
+)
+def test_colour_on_a_terminal(stages, fxlint, monkeypatch, environment, colored):
+    stages.finds(finding())
+    monkeypatch.setattr("sys.stdout.isatty", lambda: True)
+    monkeypatch.setenv("TERM", "xterm")
+    for name, value in environment.items():
+        monkeypatch.setenv(name, value)
+    assert ("\x1b[" in fxlint("model.py")[1]) == colored
+
+
+def test_show_graph_shows_every_module(stages, fxlint):
+    stages.confirmed = Prediction((replace(NET, confirmed=Confirmed("traces", instance="Net()")),))
+    assert fxlint("model.py")[1] == ""
+    assert fxlint("model.py", "--show-graph")[1] == "model.py:1: Net traces with Net()\n\n"
+
+
+def test_version(fxlint):
+    assert fxlint("--version") == (0, f"fxlint {__version__}\n", "")
+
+
+@pytest.mark.parametrize("option", ["-h", "--help"])
+def test_help_lists_the_options_of_the_default_command(fxlint, option):
+    code, out, _ = fxlint(option)
+    assert code == 0
+    assert "--output-format" in out
+
+
+def test_version_and_help_import_nothing_heavy():
+    heavy = {"torch", "libcst", "rich", "pathspec", "numpy"}
+    script = "import sys\nfrom fxlint.cli import main\ntry: main([sys.argv[1]])\nexcept SystemExit: print(*sys.modules)"
+    for option in ("--version", "--help"):
+        printed = subprocess.run([sys.executable, "-c", script, option], capture_output=True, text=True, check=True)
+        loaded = set(printed.stdout.splitlines()[-1].split())
+        assert "fxlint.cli" in loaded
+        assert not loaded & heavy
+
+
+def test_python_m_fxlint_is_the_same():
+    printed = subprocess.run([sys.executable, "-m", "fxlint", "--version"], capture_output=True, text=True, check=True)
+    assert printed.stdout == f"fxlint {__version__}\n"
+
+
+def test_a_console_that_cannot_encode_a_message_gets_it_escaped():
+    command = [sys.executable, "-m", "fxlint", "--config", "größe.toml"]
+    environment = {**os.environ, "PYTHONIOENCODING": "ascii", "PYTHONUTF8": "0"}
+    printed = subprocess.run(command, capture_output=True, env=environment, check=False)
+    assert (printed.returncode, printed.stdout) == (2, b"")
+    assert printed.stderr.startswith(b"error: gr\\xf6\\xdfe.toml: cannot be read")
