@@ -336,8 +336,8 @@ def test_python_m_fxlint_is_the_same():
 
 
 def test_a_console_that_cannot_encode_a_message_gets_it_escaped():
-    command = [sys.executable, "-m", "fxlint", "--config", "größe.toml"]
-    environment = {**os.environ, "PYTHONIOENCODING": "ascii", "PYTHONUTF8": "0"}
+    command = [sys.executable, "-m", "fxlint", "--config", "数.toml"]
+    environment = {**os.environ, "PYTHONIOENCODING": "latin-1"}
     printed = subprocess.run(command, capture_output=True, env=environment, check=False)
     assert (printed.returncode, printed.stdout) == (2, b"")
-    assert printed.stderr.startswith(b"error: gr\\xf6\\xdfe.toml: cannot be read")
+    assert printed.stderr.startswith(b"error: \\u6570.toml: cannot be read")
