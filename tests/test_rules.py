@@ -1,0 +1,371 @@
+"""The rules: strictly read, complete, and every example does what its page says, for the tracer and for fxlint."""
+
+from __future__ import annotations
+
+import re
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+import truth
+
+from fxlint.findings import Finding, ModuleReport, Prediction
+from fxlint.rules import MAIN, Example, Rule, RuleError, load_rules, read_rule
+
+RULES = load_rules()
+
+VOCABULARY = {
+    "bool": "if while ternary match assert not and_or compare in flag minmax call param_shape",
+    "iter": "for comprehension call star unpack in",
+    "kwargs": "unpack",
+    "len": "call",
+    "index": "range subscript slice call",
+    "int": "call",
+    "float": "call math",
+    "complex": "call",
+    "round": "call",
+    "math": "recorded",
+    "format": "spec",
+    "setitem": "assign augmented delete",
+    "tensor": "sizes data constant",
+    "call": "numpy foreign higher_order unbound_method torch",
+    "key": "lookup",
+    "output": "type generator",
+    "signature": "variadic decorated",
+    "root": "library",
+    "module": "unregistered",
+    "raise": "reached attribute type",
+    "context": "proxy",
+    "wrap": "misuse",
+}
+
+
+@dataclass(frozen=True)
+class Case:
+    """An example and the name of the file that holds it in the directory of all examples."""
+
+    rule: Rule
+    example: Example
+    file: str
+
+    @property
+    def marks(self) -> list[tuple[str, int, str]]:
+        """(file, line, event) of every marked line."""
+        return [(self.file if mark.file == MAIN else mark.file, mark.line, mark.event) for mark in self.example.marks]
+
+    @property
+    def fails(self) -> bool:
+        return any(self.rule.severity_of(event) == "error" for _, _, event in self.marks)
+
+    @property
+    def root(self) -> str:
+        """The class or function that the instance is made from."""
+        return re.split(r"\W", self.example.instance)[0]
+
+
+def cases(kind: str) -> list[Case]:
+    return [
+        Case(rule, example, f"{rule.code.lower()}_{kind}_{example.name}.py")
+        for rule in RULES
+        for example in (rule.bad if kind == "bad" else rule.good)
+    ]
+
+
+BAD, GOOD = cases("bad"), cases("good")
+each_bad = pytest.mark.parametrize("case", BAD, ids=lambda case: case.file[:-3])
+each_good = pytest.mark.parametrize("case", GOOD, ids=lambda case: case.file[:-3])
+each_rule = pytest.mark.parametrize("rule", list(RULES), ids=lambda rule: rule.code)
+
+
+@pytest.fixture(scope="module")
+def directory(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """All examples as files of one directory."""
+    place = tmp_path_factory.mktemp("examples")
+    for case in BAD + GOOD:
+        for name, text in ((case.file, case.example.code), *case.example.files):
+            (place / name).write_text(text, encoding="utf-8")
+    return place
+
+
+class TestPages:
+    def test_every_event_of_the_vocabulary_belongs_to_a_rule_and_no_other_event_does(self):
+        vocabulary = [f"{family}.{kind}" for family, kinds in VOCABULARY.items() for kind in kinds.split()]
+        assert sorted(event for rule in RULES for event in rule.events) == sorted(vocabulary)
+
+    def test_rules_are_found_by_code_and_by_event_and_come_in_the_order_of_their_codes(self):
+        assert [rule.code for rule in RULES] == sorted(rule.code for rule in RULES)
+        assert RULES.by_code("FX101") is RULES.for_event("bool.if")
+
+    def test_no_two_rules_share_a_message_or_a_summary(self):
+        assert len({rule.message for rule in RULES}) == len(RULES)
+        assert len({rule.summary for rule in RULES}) == len(RULES)
+
+    @each_rule
+    def test_summary_and_message_are_one_line_without_a_final_period(self, rule: Rule):
+        for line in (rule.summary, rule.message):
+            assert "\n" not in line
+            assert not line.endswith(".")
+            assert len(line) <= 120
+
+    @each_rule
+    def test_prose_is_made_of_whole_sentences(self, rule: Rule):
+        for text in (rule.why, rule.tracer, rule.fix):
+            assert text.endswith(".")
+            assert len(text.split()) >= 15
+
+    @each_rule
+    def test_what_the_tracer_does_names_the_exception(self, rule: Rule):
+        assert re.search(r"\b\w+(Error|Exception)\b", rule.tracer)
+
+    @each_rule
+    def test_every_event_is_shown_by_a_bad_example(self, rule: Rule):
+        assert {mark.event for example in rule.bad for mark in example.marks} == set(rule.events)
+
+    @each_rule
+    def test_torch_cond_is_never_suggested(self, rule: Rule):
+        shown = [text for example in rule.good for text in (example.code, *(code for _, code in example.files))]
+        assert not any("torch.cond" in text for text in (rule.why, rule.fix, *shown))
+
+    def test_examples_can_lie_in_one_directory(self):
+        beside = [name for case in BAD + GOOD for name, _ in case.example.files]
+        assert len(set(beside)) == len(beside)
+
+
+PAGE = '''
+code = "FX901"
+name = "some-rule"
+severity = "error"
+events = ["bool.some"]
+summary = "A summary"
+message = "`{text}` is wrong"
+why = "Why."
+tracer = "What."
+fix = "How."
+
+[[bad]]
+name = "wrong"
+code = """
+x = 1  # <- FX901 bool.some
+"""
+instance = "x"
+inputs = "()"
+
+[[good]]
+name = "right"
+code = "x = 2"
+instance = "x"
+inputs = "()"
+'''
+
+
+class TestStrictReading:
+    def page(self, place: Path, text: str, name: str = "FX901-some-rule.toml") -> Path:
+        path = place / name
+        path.write_text(text, encoding="utf-8")
+        return path
+
+    def test_a_page_of_ones_own_is_read_beside_the_shipped_rules(self, tmp_path: Path):
+        page = self.page(tmp_path, PAGE)
+        for place in (page, tmp_path):
+            rules = load_rules([place])
+            assert len(rules) == len(RULES) + 1
+            assert [mark.line for mark in rules.for_event("bool.some").bad[0].marks] == [1]
+
+    @pytest.mark.parametrize(
+        ("old", "new", "complaint"),
+        [
+            ('severity = "error"', 'severity = "fatal"', "severity: 'fatal' is none of error, warning, info"),
+            ('severity = "error"', "", "severity: is missing"),
+            ('severity = "error"', 'severity = "error"\nnote = "x"', "note: is not a key here"),
+            ('why = "Why."', 'why = " "', "why: is empty"),
+            ('code = "FX901"', 'code = "F901"', "code: 'F901' does not have the form"),
+            ('name = "some-rule"', 'name = "other-rule"', "must be named FX901-other-rule.toml"),
+            ("{text}", "{source}", "message: has no field {source}"),
+            ("{text}", "{text", "message: is not a format string"),
+            ('["bool.some"]', "[]", "events: must be at least one"),
+            ('["bool.some"]', '["bool.some", "bool.some"]', "events: names an event twice"),
+            ('["bool.some"]', '["bool.other"]', "bad[1].code: line 1 of example.py: bool.some is no event of FX901"),
+            ("  # <- FX901 bool.some", "", "bad[1].code: has no line marked"),
+            ("<- FX901 bool.some", "<- FX902 bool.some", "bad[1].code: line 1 of example.py: a mark must read"),
+            ("<- FX901 bool.some", "<- FX901", "bad[1].code: line 1 of example.py: a mark must read"),
+            ('code = "x = 2"', 'code = "x = 2  # <- FX901 bool.some"', "good[1].code: is a good example"),
+            ('name = "right"', 'name = "wrong"', "name: two examples are called 'wrong'"),
+            ('name = "wrong"', 'name = "wrong"\nframe = "top"', "bad[1].frame: 'top' is none of user, none"),
+            ('name = "right"', 'name = "right"\nframe = "none"', "good[1].frame: is not a key here"),
+            ('name = "wrong"', 'name = "wrong"\ninstances = "x"', "bad[1].instances: is not a key here"),
+            ('fix = "How."', 'fix = 3', "fix: must be a string"),
+            ('fix = "How."', 'fix = "How."\nseverity_by_event = {"bool.x" = "info"}', "severity_by_event.bool.x: is"),
+            ("[[good]]", "[[okay]]", "good: is missing"),
+            ('code = "FX901"', 'code = "FX901', "not valid TOML"),
+        ],
+    )  # fmt: skip
+    def test_a_slip_is_one_error_naming_the_file_and_the_key(self, tmp_path: Path, old: str, new: str, complaint: str):
+        assert old in PAGE
+        path = self.page(tmp_path, PAGE.replace(old, new, 1))
+        with pytest.raises(RuleError) as caught:
+            read_rule(path)
+        assert str(path) in str(caught.value)
+        assert complaint in str(caught.value)
+        assert "\n" not in str(caught.value)
+
+    @pytest.mark.parametrize(
+        ("old", "new", "complaint"),
+        [
+            ("FX901", "FX101", "code 'FX101' belongs to"),
+            ("some-rule", "wrap-misuse", "name 'wrap-misuse' belongs to FX174-wrap-misuse"),
+            ("bool.some", "bool.if", "event 'bool.if' belongs to FX101-data-dependent-branch"),
+        ],
+    )
+    def test_two_rules_cannot_claim_the_same(self, tmp_path: Path, old: str, new: str, complaint: str):
+        text = PAGE.replace(old, new)
+        name = "-".join(re.findall(r'^(?:code|name) = "(.*)"$', text, re.MULTILINE)[:2])
+        with pytest.raises(RuleError, match=re.escape(complaint)):
+            load_rules([self.page(tmp_path, text, f"{name}.toml")])
+
+    def test_a_file_that_is_not_there_is_named(self, tmp_path: Path):
+        with pytest.raises(RuleError, match=r"FX999-gone\.toml: cannot be read"):
+            load_rules([tmp_path / "FX999-gone.toml"])
+
+
+@pytest.mark.torch
+class TestStockTracer:
+    @each_bad
+    def test_a_bad_example_works_eagerly_and_fails_at_its_first_mark(self, case: Case, directory: Path):
+        outcome = truth.trace(directory, case.file, case.example.instance)
+        if not case.fails:
+            assert outcome.error is None
+            assert truth.same(
+                truth.eager_result(outcome, case.example.inputs), truth.traced_result(outcome, case.example.inputs)
+            )
+            return
+        assert outcome.error is not None
+        if case.example.frame == "none":
+            assert outcome.place is None
+        else:
+            file, line, _ = case.marks[0]
+            assert outcome.place == truth.Place(file, line), repr(outcome.error)
+        if outcome.root is not None:
+            truth.eager_result(outcome, case.example.inputs)
+
+    @each_good
+    def test_a_good_example_traces_and_gives_what_it_gives_eagerly(self, case: Case, directory: Path):
+        example = case.example
+        outcome = truth.trace(directory, case.file, example.instance, example.concrete_args)
+        assert outcome.error is None
+        assert truth.same(truth.eager_result(outcome, example.inputs), truth.traced_result(outcome, example.inputs))
+
+    def test_math_is_recorded_as_a_node_of_the_graph(self, directory: Path):
+        recorded = [case for case in BAD if not case.fails]
+        assert recorded
+        for case in recorded:
+            traced = truth.trace(directory, case.file, case.example.instance).traced
+            assert traced is not None
+            assert any(getattr(node.target, "__module__", None) == "math" for node in traced.graph.nodes)
+
+
+def the_root(prediction: Prediction, case: Case) -> ModuleReport:
+    return next(
+        report
+        for report in prediction.modules
+        if Path(report.root.path).name == case.file and report.root.qualname == case.root
+    )
+
+
+def findings_of(prediction: Prediction, case: Case, *severities: str) -> list[Finding]:
+    files = {case.file, *(name for name, _ in case.example.files)}
+    return [
+        finding
+        for finding in prediction.findings
+        if Path(finding.location.path).name in files and finding.severity in severities
+    ]
+
+
+def places(findings: list[Finding]) -> list[tuple[str, int, str, str]]:
+    return sorted({(Path(each.location.path).name, each.location.line, each.code, each.event) for each in findings})
+
+
+def marked(case: Case, *severities: str) -> list[tuple[str, int, str, str]]:
+    return sorted(
+        (file, line, case.rule.code, event)
+        for file, line, event in case.marks
+        if case.rule.severity_of(event) in severities
+    )
+
+
+@pytest.fixture(scope="module")
+def predicted(directory: Path) -> Prediction:
+    predict = getattr(pytest.importorskip("fxlint.predict"), "predict", None) or pytest.skip("not built yet")
+    return predict([str(path) for path in sorted(directory.glob("*.py"))], RULES, (directory,))
+
+
+class TestPrediction:
+    @each_bad
+    def test_a_bad_example_has_exactly_the_marked_findings(self, case: Case, predicted: Prediction):
+        assert places(findings_of(predicted, case, "error")) == marked(case, "error")
+        assert set(marked(case, "info")) <= set(places(findings_of(predicted, case, "info")))
+
+    @each_bad
+    def test_the_verdict_of_a_bad_example_names_its_first_mark(self, case: Case, predicted: Prediction):
+        verdict = the_root(predicted, case).predicted
+        if not case.fails:
+            assert verdict.verdict == "traces"
+            return
+        assert verdict.verdict == "fails"
+        assert verdict.first is not None
+        assert (Path(verdict.first.path).name, verdict.first.line) == case.marks[0][:2]
+
+    @each_good
+    def test_a_good_example_has_no_error_and_traces(self, case: Case, predicted: Prediction):
+        if case.example.concrete_args is None:
+            assert places(findings_of(predicted, case, "error")) == []
+            assert the_root(predicted, case).predicted.verdict == "traces"
+
+    def test_nothing_went_wrong(self, predicted: Prediction):
+        assert predicted.problems == ()
+
+
+@pytest.fixture(scope="module")
+def confirmed(directory: Path, predicted: Prediction) -> Prediction:
+    confirm = getattr(pytest.importorskip("fxlint.confirm"), "confirm", None) or pytest.skip("not built yet")
+    from fxlint.confirm.settings import ConfirmSettings
+
+    settings = ConfirmSettings(
+        python=sys.executable,
+        instances={f"{directory / case.file}::{case.root}": (case.example.instance,) for case in BAD + GOOD},
+        timeout=60,
+        memory=4 << 30,
+        jobs=2,
+        roots=(str(directory),),
+    )
+    return confirm(predicted, RULES, settings)
+
+
+@pytest.mark.torch
+@pytest.mark.slow
+class TestConfirmation:
+    @each_bad
+    def test_every_mark_is_confirmed_and_nothing_else_is_met(self, case: Case, confirmed: Prediction):
+        found = findings_of(confirmed, case, "error")
+        assert places(found) == marked(case, "error")
+        assert {finding.confirmation.status for finding in found} <= {"confirmed"}
+
+    @each_bad
+    def test_the_stock_verdict_of_a_bad_example_is_at_its_first_mark(self, case: Case, confirmed: Prediction):
+        verdict = the_root(confirmed, case).confirmed
+        if not case.fails:
+            assert verdict.verdict == "traces"
+            return
+        assert verdict.verdict == "fails"
+        assert verdict.error is not None
+        if case.example.frame == "none":
+            assert verdict.error.path is None
+        else:
+            assert verdict.error.path is not None
+            assert (Path(verdict.error.path).name, verdict.error.line) == case.marks[0][:2]
+
+    @each_good
+    def test_a_good_example_is_seen_to_trace(self, case: Case, confirmed: Prediction):
+        if case.example.concrete_args is None:
+            assert places(findings_of(confirmed, case, "error")) == []
+            assert the_root(confirmed, case).confirmed.verdict == "traces"
