@@ -1,0 +1,171 @@
+"""Records everything tracing a root meets, by tracing it again and again with other answers."""
+
+from __future__ import annotations
+
+import re
+import sys
+import time
+from collections import deque
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from . import classify
+from .executed import Executed
+from .failures import Failed, failed
+from .frames import UserCode
+from .recorder import EndOfRun, Event, Plan, RecordingTracer, Run, Site
+from .sites import Sites
+from .stock import Root
+
+MAX_RUNS = 64
+MAX_LENGTH = 16
+_TOO_FEW = re.compile(r"not enough values to unpack \(expected (?:at least )?(\d+), got (\d+)\)")
+_TOO_MANY = re.compile(r"too many values to unpack \(expected (\d+)")
+
+
+@dataclass
+class Recording:
+    """What was met in all runs. ``ended`` are the exceptions that ended a run early after a stand-in was given.
+
+    ``complete`` is False where the bounds on runs or seconds left conditions unexplored.
+    """
+
+    events: list[Event] = field(default_factory=list)
+    ended: list[Failed] = field(default_factory=list)
+    runs: int = 0
+    complete: bool = True
+
+    def to_json(self) -> dict[str, Any]:
+        return {
+            "events": [event.to_json() for event in self.events],
+            "ended": [end.to_json() for end in self.ended],
+            "runs": self.runs,
+            "complete": self.complete,
+        }
+
+
+def record(
+    build: Callable[[], Root], user: UserCode, executed: Executed, seconds: float, max_runs: int = MAX_RUNS
+) -> Recording:
+    """Trace fresh instances from ``build`` with all answers that the bounds allow.
+
+    ``seconds`` bounds the time; a run that is under way is not interrupted.
+    """
+    return _Exploration(build, user, executed, time.monotonic() + seconds, max_runs).explore()
+
+
+class _Exploration:
+    def __init__(
+        self, build: Callable[[], Root], user: UserCode, executed: Executed, deadline: float, max_runs: int
+    ) -> None:
+        self._build = build
+        self._user = user
+        self._executed = executed
+        self._deadline = deadline
+        self._max_runs = max_runs
+        self._sites = Sites(user)
+        self._covered: set[tuple[Site, bool]] = set()
+        self._queued: set[tuple[Site, bool]] = set()
+        self._plans: deque[Plan] = deque([Plan()])
+        self._tried: set[Plan] = set()
+        self._events: dict[tuple[Any, ...], Event] = {}
+        self._ended: dict[tuple[Any, ...], Failed] = {}
+
+    def explore(self) -> Recording:
+        runs = 0
+        while self._plans and runs < self._max_runs and time.monotonic() < self._deadline:
+            plan = self._plans.popleft()
+            runs += 1
+            run, error = self._trace(plan)
+            self._covered.update(run.decisions)
+            for event in run.events:
+                self._keep(event)
+            if error is None or not self._go_on(plan, run, error):
+                self._branch(plan, run)
+        return Recording(list(self._events.values()), list(self._ended.values()), runs, complete=not self._plans)
+
+    def _trace(self, plan: Plan) -> tuple[Run, BaseException | None]:
+        root = self._build()
+        tracer = RecordingTracer(self._user, plan, self._covered, sys._getframe())
+        self._sites.guard.tracer = tracer
+        try:
+            with self._executed.collecting():
+                tracer.trace(root)
+        except EndOfRun:
+            return tracer.run, None
+        except BaseException as error:  # noqa: BLE001 - whatever ends a trace
+            return tracer.run, error
+        finally:
+            self._sites.guard.tracer = None
+        return tracer.run, None
+
+    def _go_on(self, plan: Plan, run: Run, error: BaseException) -> bool:
+        """Deal with the exception that ended a run; True where a better run takes its place."""
+        users = self._user.of_traceback(error.__traceback__)
+        answered = tuple(answer for _, answer in run.decisions)
+        unsupported = not users and classify.is_unsupported_output(error)
+        if not run.answers or unsupported:
+            self._keep(_event(error, self._user))
+        if unsupported:
+            return False
+        if users and _asks_again(error, run, self._user) and self._sites.add(self._user.own(users)[-1]):
+            self._plans.appendleft(replace(plan, prefix=answered))
+            return True
+        if not users and not plan.unwrap and classify.of_exception(error, self._user) == "signature":
+            self._plans.append(replace(plan, unwrap=True))
+            return True
+        length = _other_length(error, plan)
+        if length is not None and run.answers and self._again(replace(plan, prefix=answered, length=length)):
+            return True
+        if run.answers:
+            end = failed(error, self._user)
+            self._ended.setdefault((end.type, end.frames[-1:]), end)
+        return False
+
+    def _again(self, plan: Plan) -> bool:
+        if plan in self._tried:
+            return False
+        self._tried.add(plan)
+        self._plans.appendleft(plan)
+        return True
+
+    def _branch(self, plan: Plan, run: Run) -> None:
+        """Queue the other side of every condition that was not given it yet."""
+        answers = [answer for _, answer in run.decisions]
+        for index in range(len(answers)):
+            site, answer = run.decisions[index]
+            other = (site, not answer)
+            if other not in self._covered and other not in self._queued:
+                self._queued.add(other)
+                self._plans.append(replace(plan, prefix=(*answers[:index], not answer)))
+
+    def _keep(self, event: Event) -> None:
+        """Keep an event once per place: the earliest met, and for an exception what its guard knows of it."""
+        own = [frame for frame in event.frames if self._user.is_of_interest(frame.file)] or list(event.frames)
+        innermost = own[-1].place if own else None
+        key: tuple[Any, ...] = (innermost, "exception") if event.error is not None else (innermost, event.family)
+        known = self._events.get(key)
+        if known is None:
+            self._events[key] = event
+        elif event.error is not None and event.origin is not None and known.origin is None:
+            self._events[key] = replace(event, decisions=known.decisions, answers=known.answers)
+
+
+def _event(error: BaseException, user: UserCode) -> Event:
+    told = failed(error, user)
+    return Event(classify.of_exception(error, user), told.frames, error=(told.type, told.message))
+
+
+def _asks_again(error: BaseException, run: Run, user: UserCode) -> bool:
+    """A raise of the user's own, met after a stand-in, is what the code means to do with that answer."""
+    return not (run.answers and classify.raised_explicitly(error, user))
+
+
+def _other_length(error: BaseException, plan: Plan) -> int | None:
+    """How many elements an iteration should have had, where unpacking its result says so."""
+    if not isinstance(error, ValueError):
+        return None
+    found = _TOO_FEW.search(str(error)) or _TOO_MANY.search(str(error))
+    wanted = int(found.group(1)) if found else None
+    return wanted if wanted is not None and wanted != plan.length and wanted <= MAX_LENGTH else None

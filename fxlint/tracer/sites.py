@@ -1,0 +1,309 @@
+"""Going on after C code rejected a proxy: the expression that failed is asked again with a stand-in for its result.
+
+``torch.zeros(n, 3)`` or ``[1, 2][n]`` with a traced ``n`` raises inside C code, where a proxy has no say. So when a run
+ends that way, the function around the failing expression is compiled again with that one expression guarded (same
+positions, same closure), its ``__code__`` is replaced, and the run is repeated: the guard notes the event and answers.
+All this happens in a process of its own; the user's files are only read.
+"""
+
+from __future__ import annotations
+
+import ast
+import gc
+import linecache
+import operator
+import sys
+from collections.abc import Callable
+from copy import deepcopy
+from types import CodeType, FunctionType, TracebackType
+from typing import Any
+
+import torch
+
+from . import classify
+from .frames import Instruction, UserCode, real_path
+from .recorder import STAND_IN_NUMBER, EndOfRun, RecordingTracer, first_proxy, holds_proxy, stand_in
+
+GUARD = "__fxlint_guard__"
+_FRAME_SENSITIVE = frozenset({"super", "locals", "globals", "vars", "dir", "eval", "exec", GUARD})
+_SIMPLE = (ast.Assign, ast.AugAssign, ast.AnnAssign, ast.Delete, ast.Expr, ast.Raise, ast.Assert, ast.Return)
+_BINARY: dict[type[ast.operator], Callable[[Any, Any], Any]] = {
+    ast.Add: operator.add, ast.Sub: operator.sub, ast.Mult: operator.mul, ast.Div: operator.truediv,
+    ast.FloorDiv: operator.floordiv, ast.Mod: operator.mod, ast.Pow: operator.pow, ast.MatMult: operator.matmul,
+    ast.LShift: operator.lshift, ast.RShift: operator.rshift, ast.BitAnd: operator.and_, ast.BitOr: operator.or_,
+    ast.BitXor: operator.xor,
+}  # fmt: skip
+
+Span = tuple[int, int, int, int]  # line, end line, UTF-8 column, UTF-8 end column
+Key = tuple[str, Span]
+
+
+class Guard:
+    """What guarded expressions call. ``tracer`` is that of the running run."""
+
+    slice = slice
+
+    def __init__(self, user: UserCode) -> None:
+        self.tracer: RecordingTracer | None = None
+        self._user = user
+
+    def call(self, function: Any, /, *args: Any, **kwargs: Any) -> Any:
+        before = self._answers()
+        try:
+            return function(*args, **kwargs)
+        except BaseException as error:  # noqa: BLE001 - whatever stops the stock tracer
+            tracer = self._noted(error, classify.of_call(function), (function, args, kwargs), before)
+            return _result_of_call(tracer, function)
+
+    def subscript(self, base: Any, index: Any) -> Any:
+        before = self._answers()
+        try:
+            return base[index]
+        except BaseException as error:  # noqa: BLE001
+            tracer = self._noted(error, classify.of_subscript(base), (base, index), before)
+            return _result_of_subscript(tracer, base)
+
+    def attribute(self, base: Any, name: str) -> Any:
+        before = self._answers()
+        try:
+            return getattr(base, name)
+        except BaseException as error:  # noqa: BLE001
+            return stand_in(self._noted(error, "raise", (base,), before))
+
+    def binary(self, name: str, left: Any, right: Any) -> Any:
+        before = self._answers()
+        try:
+            return _BINARY_BY_NAME[name](left, right)
+        except BaseException as error:  # noqa: BLE001
+            return stand_in(self._noted(error, "call", (left, right), before))
+
+    def assign(self, value: Any, base: Any, index: Any) -> None:
+        before = self._answers()
+        try:
+            base[index] = value
+        except BaseException as error:  # noqa: BLE001
+            self._noted(error, classify.of_subscript(base), (base, index, value), before)
+
+    def statement(self) -> None:
+        """Called in the handler around a guarded statement."""
+        error = sys.exc_info()[1]
+        if error is None or error.__traceback__ is None:
+            return
+        if self._is_deeper(error.__traceback__.tb_next):
+            raise error
+        self._noted(error, classify.of_exception(error, self._user), (), self._answers())
+
+    def _answers(self) -> int:
+        return self.tracer.run.answers if self.tracer is not None else 0
+
+    def _is_deeper(self, traceback: TracebackType | None) -> bool:
+        """Whether the error came out of other code of the user's, which has a place of its own to be guarded."""
+        users = self._user.of_traceback(traceback)
+        return any(self._user.is_of_interest(found.code.co_filename) for found in users)
+
+    def _noted(self, error: BaseException, family: str, operands: Any, before: int) -> RecordingTracer:
+        """Note the event, or raise ``error`` on where it is not this expression's or only a stand-in's fault.
+
+        ``before`` is the number of stand-ins given before the expression was evaluated: one given inside it, to a check
+        of a library's for example, makes what follows its fault.
+        """
+        tracer = self.tracer
+        if tracer is None or isinstance(error, EndOfRun):
+            raise error
+        statement = not operands
+        if not statement and self._is_deeper(error.__traceback__):
+            raise error
+        traced = first_proxy(operands) if holds_proxy(operands) else None
+        if self._answers() != before or (traced is None and before):
+            raise error
+        said = classify.of_exception(error, self._user)
+        if said in ("module", "wrap", "bool", "iter", "len", "raise") and (said != "raise" or traced is None):
+            family = said  # torch.fx itself, or the user's own raise
+        tracer.record(family, traced, error)
+        tracer.answered()
+        return tracer
+
+
+_BINARY_BY_NAME = {kind.__name__: function for kind, function in _BINARY.items()}
+
+
+def _result_of_call(tracer: RecordingTracer, function: Any) -> Any:
+    if function is range:
+        return range(STAND_IN_NUMBER)
+    if function in (int, float, complex, round):
+        return function(STAND_IN_NUMBER)
+    return stand_in(tracer)
+
+
+def _result_of_subscript(tracer: RecordingTracer, base: Any) -> Any:
+    try:
+        if isinstance(base, (list, tuple, str, range, torch.nn.ModuleList, torch.nn.Sequential)) and len(base):
+            return base[0]
+        if isinstance(base, (dict, torch.nn.ModuleDict, torch.nn.ParameterDict)) and len(base):
+            return next(iter(base.values()))
+    except Exception:  # noqa: BLE001 - a container class of the user's may do anything
+        return stand_in(tracer)
+    return stand_in(tracer)
+
+
+class Sites:
+    """The guarded expressions of one root."""
+
+    def __init__(self, user: UserCode) -> None:
+        self.guard = Guard(user)
+        self._guarded: dict[str, set[Span]] = {}
+        self._trees: dict[str, ast.Module | None] = {}
+
+    def add(self, at: Instruction) -> bool:
+        """Guard the expression or statement at an instruction. False where that is impossible or already done."""
+        filename = at.code.co_filename
+        tree = self._tree(filename)
+        if tree is None:
+            return False
+        guarded = self._guarded.setdefault(filename, set())
+        fresh = [_span(node) for node in _nodes_at(tree, at) if _span(node) not in guarded]
+        if not fresh:
+            return False
+        guarded.update(fresh)
+        transformed = ast.fix_missing_locations(_Guarding(guarded).visit(deepcopy(tree)))
+        try:
+            module = compile(transformed, filename, "exec", dont_inherit=True)
+        except (SyntaxError, ValueError, RecursionError):
+            return False
+        return self._install(filename, module, at.line)
+
+    def _tree(self, filename: str) -> ast.Module | None:
+        if filename not in self._trees:
+            try:
+                self._trees[filename] = ast.parse("".join(linecache.getlines(filename)))
+            except (SyntaxError, ValueError, RecursionError):
+                self._trees[filename] = None
+        return self._trees[filename]
+
+    def _install(self, filename: str, module: CodeType, line: int) -> bool:
+        """Give every function of the file whose body holds ``line`` its new code."""
+        fresh = {_identity(code): code for code in _codes(module)}
+        done = False
+        for function in gc.get_objects():
+            if type(function) is not FunctionType or function.__code__.co_filename != filename:
+                continue
+            old = function.__code__
+            new = fresh.get(_identity(old))
+            if new is None or not _holds(old, line) or new.co_freevars != old.co_freevars:
+                continue
+            if new.co_argcount != old.co_argcount or new.co_flags != old.co_flags:
+                continue  # torch.fx made this function out of one with *args; it makes another one for the next run
+            function.__globals__[GUARD] = self.guard
+            function.__code__ = new
+            done = True
+        return done
+
+
+class _Guarding(ast.NodeTransformer):
+    """Wraps the expressions and statements at ``spans``."""
+
+    def __init__(self, spans: set[Span]) -> None:
+        self._spans = spans
+
+    def visit(self, node: ast.AST) -> Any:
+        wanted = hasattr(node, "lineno") and _span(node) in self._spans
+        node = super().generic_visit(node)
+        if not wanted:
+            return node
+        if isinstance(node, ast.Call):
+            return _guarded(node, "call", [node.func, *node.args], node.keywords)
+        if isinstance(node, ast.Subscript) and isinstance(node.ctx, ast.Load):
+            return _guarded(node, "subscript", [node.value, _index(node.slice)])
+        if isinstance(node, ast.Attribute) and isinstance(node.ctx, ast.Load):
+            return _guarded(node, "attribute", [node.value, ast.Constant(node.attr)])
+        if isinstance(node, ast.BinOp):
+            return _guarded(node, "binary", [ast.Constant(type(node.op).__name__), node.left, node.right])
+        if isinstance(node, ast.Assign) and len(node.targets) == 1 and isinstance(node.targets[0], ast.Subscript):
+            target = node.targets[0]
+            call = ast.Expr(_guarded(target, "assign", [node.value, target.value, _index(target.slice)]))
+            return ast.copy_location(call, node)
+        if isinstance(node, _SIMPLE):
+            call = ast.Expr(_guarded(node, "statement", []))
+            body = ast.Try(
+                body=[node],
+                handlers=[ast.ExceptHandler(type=ast.Name("BaseException", ast.Load()), name=None, body=[call])],
+                orelse=[],
+                finalbody=[],
+            )
+            return ast.copy_location(body, node)
+        return node
+
+
+def _guarded(node: ast.AST, method: str, args: list[ast.expr], keywords: list[ast.keyword] | None = None) -> ast.Call:
+    function = ast.Attribute(ast.Name(GUARD, ast.Load()), method, ast.Load())
+    call = ast.Call(function, args, keywords or [])
+    return ast.copy_location(call, node)
+
+
+def _index(node: ast.expr) -> ast.expr:
+    """An index as an ordinary expression: slices become calls of ``slice``."""
+    if isinstance(node, ast.Slice):
+        parts = [part or ast.Constant(None) for part in (node.lower, node.upper, node.step)]
+        return _guarded(node, "slice", parts)
+    if isinstance(node, ast.Tuple):
+        return ast.copy_location(ast.Tuple([_index(item) for item in node.elts], ast.Load()), node)
+    return node
+
+
+def _nodes_at(tree: ast.Module, at: Instruction) -> list[ast.AST]:
+    """The guardable nodes that an instruction belongs to, the innermost expression else the statement around it."""
+    span = at.span
+    if span is None:  # Python 3.10 knows lines only: every call and subscript there is a candidate
+        found = [node for node in ast.walk(tree) if _is_guardable(node) and _holds_line(node, at.line)]
+        return found or [node for node in ast.walk(tree) if isinstance(node, _SIMPLE) and _holds_line(node, at.line)]
+    guardable = [node for node in ast.walk(tree) if _is_guardable(node)]
+    exact = [node for node in guardable if _span(node) == span]
+    if not exact:  # since Python 3.12 the call of a method begins at the method's name
+        exact = [node for node in guardable if isinstance(node, ast.Call) and _end(node) == (span[1], span[3])][:1]
+    if exact and at.opname != "RAISE_VARARGS":
+        return exact[:1]
+    statements = [node for node in ast.walk(tree) if isinstance(node, _SIMPLE) and _contains(node, span)]
+    return statements[-1:]
+
+
+def _is_guardable(node: ast.AST) -> bool:
+    if isinstance(node, ast.Call):
+        return not (isinstance(node.func, ast.Name) and node.func.id in _FRAME_SENSITIVE)
+    if isinstance(node, ast.Attribute):
+        mangled = node.attr.startswith("__") and not node.attr.endswith("__")
+        return isinstance(node.ctx, ast.Load) and not mangled
+    if isinstance(node, ast.Subscript):
+        return isinstance(node.ctx, ast.Load)
+    return isinstance(node, ast.BinOp)
+
+
+def _span(node: Any) -> Span:
+    return (node.lineno, node.end_lineno or node.lineno, node.col_offset, node.end_col_offset or 0)
+
+
+def _end(node: Any) -> tuple[int, int]:
+    return (node.end_lineno, node.end_col_offset)
+
+
+def _contains(node: ast.AST, span: Span) -> bool:
+    line, end_line, column, end_column = _span(node)
+    return (line, column) <= (span[0], span[2]) and (span[1], span[3]) <= (end_line, end_column)
+
+
+def _holds_line(node: ast.AST, line: int) -> bool:
+    first, last, _, _ = _span(node)
+    return first <= line <= last
+
+
+def _codes(code: CodeType) -> list[CodeType]:
+    nested = [const for const in code.co_consts if isinstance(const, CodeType)]
+    return [code, *(inner for const in nested for inner in _codes(const))]
+
+
+def _identity(code: CodeType) -> tuple[Any, ...]:
+    return (getattr(code, "co_qualname", code.co_name), code.co_firstlineno, real_path(code.co_filename))
+
+
+def _holds(code: CodeType, line: int) -> bool:
+    last = max((number for inner in _codes(code) for _, _, number in inner.co_lines() if number), default=0)
+    return code.co_firstlineno <= line <= last
