@@ -1,5 +1,7 @@
 """The settings of a run: where they are looked for and how strictly they are read."""
 
+import sys
+from dataclasses import fields
 from pathlib import Path
 
 import pytest
@@ -10,6 +12,11 @@ from fxlint.rules import Rule, RuleSet
 from fxlint.selection import selection
 
 PYPROJECT = "[tool.fxlint]\nignore = ['FX105']\n"
+
+if sys.version_info >= (3, 11):
+    import tomllib
+else:
+    import tomli as tomllib
 
 
 @pytest.fixture
@@ -120,6 +127,13 @@ def test_our_section_of_pyproject_must_be_a_table(work):
     (work / "pyproject.toml").write_text("[tool]\nfxlint = 1\n")
     with pytest.raises(ConfigError, match=r"'tool\.fxlint' must be a table"):
         load([])
+
+
+def test_the_example_in_the_readme_is_valid_and_has_every_key():
+    readme = (Path(__file__).parents[1] / "README.md").read_text(encoding="utf-8")
+    table = tomllib.loads(readme.partition("```toml\n")[2].partition("```")[0])["tool"]["fxlint"]
+    parse(table, Path("/work/pyproject.toml"))
+    assert {key.replace("-", "_") for key in table} == {field.name for field in fields(Config)} - {"root", "file"}
 
 
 def rule(code: str, name: str) -> Rule:
