@@ -1,0 +1,147 @@
+"""List the public names under torch: modules, classes, functions, constants, and under which name each is measured.
+
+    python measure/names.py --out fxlint/predict/data/names.json
+
+Run after ``calls.py`` has no influence: both choose the canonical name by the same rule, the first in ``PREFERRED`` order,
+then the shortest path.
+"""
+
+from __future__ import annotations
+
+import argparse
+import importlib
+import inspect
+import json
+import pkgutil
+import sys
+import types
+import warnings
+from pathlib import Path
+from typing import Any
+
+sys.path.insert(0, str(Path(__file__).parent))
+
+import table  # noqa: E402
+import torch  # noqa: E402
+
+# packages whose import needs hardware, a peer or an optional dependency, or which no forward can reach
+SKIPPED = tuple(
+    "torch.testing. torch.onnx. torch.distributed. torch.package torch.export. torch.quantization. torch.fx.passes torch.fx.experimental. "
+    "torch.ao.quantization. torch.ao.pruning torch.ao.ns torch.multiprocessing. torch.utils.tensorboard torch.utils.benchmark "
+    "torch.utils.bottleneck torch.utils.data. torch.utils.model_dump torch.utils.viz torch.utils.hipify torch.utils.jit "
+    "torch.utils.bundled torch.utils.cpp torch.utils.mkldnn torch.utils.show torch.optim.".split()
+)
+PRIVATE = ("torch._C", "torch._C._nn", "torch._VF", "torch._tensor", "torch._jit_internal", "torch._dynamo", "torch._higher_order_ops", "torch._utils", "torch._ops")
+
+
+def modules() -> dict[str, types.ModuleType]:
+    """The public modules of torch that import here, and the private ones that model code is seen to import."""
+    found: dict[str, types.ModuleType] = {"torch": torch}
+    for info in pkgutil.walk_packages(torch.__path__, "torch.", onerror=lambda _: None):
+        name = info.name
+        if name.startswith(SKIPPED) or any(part.startswith("_") for part in name.split(".")):
+            continue
+        try:
+            found[name] = importlib.import_module(name)
+        except BaseException:
+            continue
+    for name in PRIVATE:
+        found[name] = importlib.import_module(name)
+    # modules made by code, such as torch.ops or torch.classes
+    for name, module in list(found.items()):
+        for short, value in vars(module).items():
+            inner = f"{name}.{short}"
+            if short.startswith("_") or any(part.startswith("_") for part in name.split(".")) or inner.startswith(SKIPPED):
+                continue
+            if isinstance(value, types.ModuleType) and value.__name__ == inner:
+                found.setdefault(inner, value)
+    return dict(sorted(found.items()))
+
+
+def letter(value: Any) -> str:
+    if isinstance(value, types.ModuleType):
+        return "m"
+    if isinstance(value, type):
+        return "c"
+    return "f" if callable(value) else "v"
+
+
+def listing() -> dict[str, dict[str, Any]]:
+    """The three tables of the file: names per module, MRO per class, members of the two classes that all models meet."""
+    known = modules()
+    short_first = sorted(known, key=lambda name: (name.count("."), any(p.startswith("_") for p in name.split(".")), len(name), name))
+    chosen: dict[int, str] = {}
+    kept: list[Any] = []
+    for name in short_first:
+        for attribute, value in sorted(vars(known[name]).items()):
+            if _shown(attribute, name, value) and (isinstance(value, type) or inspect.isroutine(value)) and _is_torch(value):
+                chosen.setdefault(id(value), f"{name}.{attribute}")
+                kept.append(value)
+    names: dict[str, dict[str, str]] = {}
+    bases: dict[str, str] = {}
+    for name, module in known.items():
+        groups: dict[str, list[str]] = {"c": [], "f": [], "v": [], "m": []}
+        for attribute, value in sorted(vars(module).items()):
+            if not _shown(attribute, name, value):
+                continue
+            own, kind = f"{name}.{attribute}", letter(value)
+            target = chosen.get(id(value), own)
+            if isinstance(value, types.ModuleType):
+                target = value.__name__
+            if not _is_torch(value) and kind in "cfm":
+                continue  # typing.Any in torch.nn.functional and the like: an import, not a name of torch
+            groups[kind].append(attribute if target == own else f"{attribute}={target}")
+            if isinstance(value, type) and target == own:
+                bases[own] = " ".join(_class_name(base, chosen) for base in value.__mro__[1:-1])
+        names[name] = {kind: " ".join(found) for kind, found in groups.items() if found}
+    members = {
+        name: " ".join(sorted(n for n in dir(cls) if n not in dir(object)))
+        for name, cls in (
+            ("torch.Tensor", torch.Tensor),
+            ("torch.nn.Module", torch.nn.Module),
+            ("torch.Size", torch.Size),
+            ("torch.nn.Parameter", torch.nn.Parameter),
+            ("torch.autograd.Function", torch.autograd.Function),
+        )
+    }
+    return {"modules": names, "bases": {k: v for k, v in bases.items() if v}, "members": members}
+
+
+def _shown(attribute: str, module: str, value: Any) -> bool:
+    """Public names, and the private classes and functions of these packages where they are defined (``_ConvNd``, ``_pair``)."""
+    if attribute.startswith("__") or attribute.isdigit():
+        return False
+    if not attribute.startswith("_") or module in ("torch", "torch._C._nn"):
+        return True
+    own = getattr(value, "__module__", None) == module and (isinstance(value, type) or inspect.isroutine(value))
+    return own and module.startswith(("torch.nn.", "torch.utils.", "torch.autograd.", "torch.jit.", "torch.functional"))
+
+
+def _is_torch(value: Any) -> bool:
+    home = value.__name__ if isinstance(value, types.ModuleType) else getattr(value, "__module__", None)
+    if home is None:  # built into the extension
+        return True
+    return str(home).partition(".")[0] in ("torch", "builtins") and not (isinstance(value, type) and home == "builtins")
+
+
+def _class_name(cls: type, chosen: dict[int, str]) -> str:
+    return chosen.get(id(cls), f"{cls.__module__}.{cls.__qualname__}")
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
+    parser.add_argument("--out", type=Path, required=True)
+    out: Path = parser.parse_args().out
+    warnings.simplefilter("ignore")
+    tables = listing()
+    everything: dict[str, dict[str, Any]] = {}
+    if out.exists():
+        old = json.loads(out.read_text(encoding="utf-8"))
+        everything = {r: {t: table.expand(old, t, r) for t in tables} for r in old["releases"]}
+    everything[torch.__version__.partition("+")[0]] = tables
+    out.write_text(table.compose(everything), encoding="utf-8")
+    print({t: len(entries) for t, entries in tables.items()}, f"-> {out.name}")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,116 @@
+"""Write and read the data file: a part for the newest release, and what differs in the others.
+
+One entry is one line, so that a new release shows as a readable diff. See README.md for the format.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import Any
+
+NODE = ["node", None, None, None, None, None]
+EMPTY: dict[str, dict[str, Any]] = {"operations": {}, "instance": {}, "attributes": {}}
+# the constant that such a predicate answers holds for the machine that measured, and not for the release
+MACHINE = ["torch.cuda.", "torch.mps.", "torch.xpu.", "torch.backends.", "torch.distributed.", "torch.accelerator.", "torch.cpu.", "torch.version."]
+Rows = Mapping[str, list[dict[str, Any]]]
+
+
+def update(path: Path, release: str, results: Rows, special: Mapping[str, Any] | None, partial: bool = False) -> None:
+    """Put the results of one release into the file; with ``partial`` the other entries of the release stay."""
+    pool: list[list[Any]] = [NODE]
+    releases: dict[str, dict[str, str]] = {}
+    tables: dict[str, dict[str, Any]] = {}
+    if path.exists():
+        old = json.loads(path.read_text(encoding="utf-8"))
+        pool = old["outcomes"]
+        releases = {r: dict(expand(old, "calls", r)) for r in old["releases"]}
+        tables = {r: {k: dict(expand(old, k, r)) for k in ("operations", "instance", "attributes")} for r in old["releases"]}
+    numbers = {json.dumps(outcome): index for index, outcome in enumerate(pool)}
+
+    def number(outcome: Iterable[Any] | None) -> str:
+        if outcome is None:
+            return ""
+        row = list(outcome)
+        key = json.dumps(row)
+        if key not in numbers:
+            numbers[key] = len(pool)
+            pool.append(row)
+        return str(numbers[key])
+
+    encoded = {name: "|".join(_encode(row, number) for row in rows) for name, rows in results.items()}
+    releases[release] = {**releases.get(release, {}), **encoded} if partial else encoded
+    if special is not None:
+        tables[release] = {
+            "operations": {name: _encode_cases(cases, number) for name, cases in special["operations"].items()},
+            "instance": special["instance"],
+            "attributes": special["attributes"],
+        }
+    everything = {r: {"calls": releases[r], **tables.get(r, EMPTY)} for r in releases}
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(compose(everything, outcomes=pool, machine=MACHINE, groups={}), encoding="utf-8")
+
+
+def _encode(row: Mapping[str, Any], number: Any) -> str:
+    cells = []
+    for index in range(len(row["params"])):
+        traced, contains = number(row["single"].get(f"{index}t")), number(row["single"].get(f"{index}c"))
+        cells.append(f"{traced}/{contains}" if contains else traced)
+    body = f"{cells[0]}*" if len(cells) > 2 and len(set(cells)) == 1 else ",".join(cells)
+    keyword = ",".join(f"{index}:{number(outcome)}" for index, outcome in sorted(row["keyword"].items()))
+    pairs = ",".join(f"{pair}:{number(outcome)}" for pair, outcome in sorted(row["pairs"].items()))
+    sizes = "" if row["sizes"] is None else ",".join([str(row["sizes"][0]), *(number(o) for o in row["sizes"][1:])])
+    return ";".join((",".join(row["params"]), number(row["plain"]), body, keyword, pairs, sizes)).rstrip(";")
+
+
+def _encode_cases(cases: Mapping[str, Any], number: Any) -> str:
+    """``default|case=outcome|...``: the most frequent outcome first, then the cases that differ from it."""
+    coded = {case: number(outcome) for case, outcome in cases.items()}
+    counts = sorted(set(coded.values()), key=lambda code: (-list(coded.values()).count(code), int(code)))
+    return "|".join([counts[0], *(f"{case}={code}" for case, code in sorted(coded.items()) if code != counts[0])])
+
+
+def expand(data: Mapping[str, Any], table: str, release: str) -> dict[str, Any]:
+    """One table as it is for one release."""
+    whole = dict(data[table])
+    for name, entry in data["changes"].get(release, {}).get(table, {}).items():
+        if entry is None:
+            whole.pop(name, None)
+        else:
+            whole[name] = entry
+    return whole
+
+
+def version(release: str) -> tuple[int, ...]:
+    return tuple(int(part) for part in release.split(".")[:3])
+
+
+def difference(newest: Mapping[str, Any], other: Mapping[str, Any]) -> dict[str, Any]:
+    changed = {name: entry for name, entry in other.items() if newest.get(name) != entry}
+    return {**changed, **{name: None for name in newest if name not in other}}
+
+
+def compose(everything: Mapping[str, Mapping[str, Any]], **head: Any) -> str:
+    """The text of a data file: ``everything`` is release -> table -> entries."""
+    order = sorted(everything, key=version, reverse=True)
+    newest = everything[order[0]]
+    data: dict[str, Any] = {"releases": order, **head, **newest}
+    data["changes"] = {r: {t: difference(newest[t], everything[r].get(t, {})) for t in newest} for r in order[1:]}
+    return dump(data)
+
+
+def dump(value: Any, depth: int = 0) -> str:
+    """JSON with one line for each entry of the outer two or three levels."""
+    pad = " " * (depth + 1)
+    if isinstance(value, dict) and value and depth < 4:
+        inner = ",\n".join(f"{pad}{json.dumps(k)}: {dump(value[k], depth + 1)}" for k in _ordered(value, depth))
+        return "{\n" + inner + "\n" + " " * depth + "}" + ("\n" if depth == 0 else "")
+    if isinstance(value, list) and value and isinstance(value[0], list):
+        inner = ",\n".join(f"{pad}{json.dumps(item, ensure_ascii=False)}" for item in value)
+        return "[\n" + inner + "\n" + " " * depth + "]"
+    return json.dumps(value, ensure_ascii=False)
+
+
+def _ordered(value: Mapping[str, Any], depth: int) -> list[str]:
+    return list(value) if depth == 0 else sorted(value)
