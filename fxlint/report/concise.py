@@ -8,7 +8,7 @@ from fxlint.report.summary import standing
 from fxlint.report.text import one_line
 
 
-def render(report: Report, options: Options) -> str:  # noqa: ARG001
+def render(report: Report, options: Options) -> str:
     """The findings that the tracer did not refute."""
     return "".join(f"{line(finding)}\n" for finding in standing(report))
 

@@ -20,7 +20,7 @@ RENDERED = 10
 _LEVELS = {"error": "error", "warning": "warning", "info": "notice"}
 
 
-def render(report: Report, options: Options) -> str:  # noqa: ARG001
+def render(report: Report, options: Options) -> str:
     """Problems first, for they are what the findings cannot be trusted without; then the findings in order."""
     room = Counter({"error": RENDERED, "warning": RENDERED, "notice": RENDERED - 1})  # one notice is the summary
     annotations: list[str] = []

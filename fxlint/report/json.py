@@ -27,7 +27,7 @@ from fxlint.report.summary import statuses, verdicts
 SCHEMA = 1
 
 
-def render(report: Report, options: Options) -> str:  # noqa: ARG001
+def render(report: Report, options: Options) -> str:
     """One object; ASCII, so that no console and no odd file name can break it."""
     return json.dumps(document(report), indent=1) + "\n"
 
