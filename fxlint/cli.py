@@ -69,7 +69,8 @@ class _DefaultGroup(click.Group):
 
     def format_options(self, context: click.Context, formatter: click.HelpFormatter) -> None:
         super().format_options(context, formatter)
-        records = (option.get_help_record(context) for option in check.params)
+        options = (parameter for parameter in check.params if isinstance(parameter, click.Option))
+        records = (option.get_help_record(context) for option in options)
         with formatter.section("Options of check"):
             formatter.write_dl([record for record in records if record is not None])
 
