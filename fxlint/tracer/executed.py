@@ -70,7 +70,7 @@ class Executed:
 
     @contextmanager
     def _tracing(self) -> Iterator[None]:
-        def on_call(frame: FrameType, event: str, arg: Any) -> Any:  # noqa: ARG001 - sys.settrace gives all three
+        def on_call(frame: FrameType, event: str, arg: Any) -> Any:
             if not self._watched(frame.f_code):
                 return None
             frame.f_trace_opcodes = True
@@ -102,7 +102,7 @@ class Executed:
                     yield
                 return
 
-            def on_start(code: CodeType, offset: int) -> Any:  # noqa: ARG001
+            def on_start(code: CodeType, offset: int) -> Any:
                 if self._watched(code):
                     monitoring.set_local_events(tool, code, monitoring.events.INSTRUCTION)
                 return monitoring.DISABLE

@@ -7,13 +7,14 @@ import sys
 import time
 from collections import deque
 from collections.abc import Callable
-from dataclasses import dataclass, field, replace
+from dataclasses import asdict, dataclass, field, replace
 from typing import Any
 
 from . import classify
+from .classify import of_exception
 from .executed import Executed
-from .failures import Failed, failed
-from .frames import UserCode
+from .failures import Failed, failed, message_of
+from .frames import Frame, UserCode
 from .recorder import EndOfRun, Event, Plan, RecordingTracer, Run, Site
 from .sites import Sites
 from .stock import Root
@@ -22,6 +23,29 @@ MAX_RUNS = 64
 MAX_LENGTH = 16
 _TOO_FEW = re.compile(r"not enough values to unpack \(expected (?:at least )?(\d+), got (\d+)\)")
 _TOO_MANY = re.compile(r"too many values to unpack \(expected (\d+)")
+
+
+@dataclass(frozen=True)
+class Caught:
+    """An exception that the traced code itself caught: a failure swallowed by a ``try``."""
+
+    family: str
+    frame: Frame
+    type: str
+    message: str
+
+    def to_json(self) -> dict[str, Any]:
+        return asdict(self)
+
+
+def caught(executed: Executed, final: Failed | None, user: UserCode) -> list[Caught]:
+    """What was raised on watched lines since the last call, without ``final``, which nobody caught."""
+    found: list[Caught] = []
+    for instruction, error in executed.take_raised():
+        frame, kind = instruction.frame(), type(error).__name__
+        if final is None or final.type != kind or frame not in final.frames:
+            found.append(Caught(of_exception(error, user), frame, kind, message_of(error)))
+    return list(dict.fromkeys(found))
 
 
 @dataclass
@@ -33,6 +57,7 @@ class Recording:
 
     events: list[Event] = field(default_factory=list)
     ended: list[Failed] = field(default_factory=list)
+    caught: list[Caught] = field(default_factory=list)
     runs: int = 0
     complete: bool = True
 
@@ -40,6 +65,7 @@ class Recording:
         return {
             "events": [event.to_json() for event in self.events],
             "ended": [end.to_json() for end in self.ended],
+            "caught": [one.to_json() for one in self.caught],
             "runs": self.runs,
             "complete": self.complete,
         }
@@ -71,6 +97,7 @@ class _Exploration:
         self._tried: set[Plan] = set()
         self._events: dict[tuple[Any, ...], Event] = {}
         self._ended: dict[tuple[Any, ...], Failed] = {}
+        self._caught: dict[Caught, None] = {}
 
     def explore(self) -> Recording:
         runs = 0
@@ -78,12 +105,16 @@ class _Exploration:
             plan = self._plans.popleft()
             runs += 1
             run, error = self._trace(plan)
+            final = None if error is None else failed(error, self._user)
+            self._caught.update(dict.fromkeys(caught(self._executed, final, self._user)))
             self._covered.update(run.decisions)
             for event in run.events:
                 self._keep(event)
             if error is None or not self._go_on(plan, run, error):
                 self._branch(plan, run)
-        return Recording(list(self._events.values()), list(self._ended.values()), runs, complete=not self._plans)
+        return Recording(
+            list(self._events.values()), list(self._ended.values()), list(self._caught), runs, complete=not self._plans
+        )
 
     def _trace(self, plan: Plan) -> tuple[Run, BaseException | None]:
         root = self._build()
@@ -94,7 +125,7 @@ class _Exploration:
                 tracer.trace(root)
         except EndOfRun:
             return tracer.run, None
-        except BaseException as error:  # noqa: BLE001 - whatever ends a trace
+        except BaseException as error:
             return tracer.run, error
         finally:
             self._sites.guard.tracer = None
@@ -112,7 +143,7 @@ class _Exploration:
         if users and _asks_again(error, run, self._user) and self._sites.add(self._user.own(users)[-1]):
             self._plans.appendleft(replace(plan, prefix=answered))
             return True
-        if not users and not plan.unwrap and classify.of_exception(error, self._user) == "signature":
+        if not users and not plan.unwrap and of_exception(error, self._user) == "signature":
             self._plans.append(replace(plan, unwrap=True))
             return True
         length = _other_length(error, plan)
@@ -154,7 +185,7 @@ class _Exploration:
 
 def _event(error: BaseException, user: UserCode) -> Event:
     told = failed(error, user)
-    return Event(classify.of_exception(error, user), told.frames, error=(told.type, told.message))
+    return Event(of_exception(error, user), told.frames, error=(told.type, told.message))
 
 
 def _asks_again(error: BaseException, run: Run, user: UserCode) -> bool:

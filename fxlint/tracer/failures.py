@@ -34,6 +34,6 @@ def message_of(error: BaseException) -> str:
     else:
         try:
             text = str(error)
-        except Exception as broken:  # noqa: BLE001 - the user's exception class may do anything
+        except Exception as broken:
             text = f"(no message: its __str__ raised {type(broken).__name__})"
     return text if len(text) <= MAX_MESSAGE else text[: MAX_MESSAGE - 1] + "…"

@@ -72,10 +72,9 @@ class Instruction:
         if span is None:
             return Frame(file, self.line, None, None, None, function)
         line, end_line, column, end_column = span
-        source = self.code.co_filename
-        return Frame(
-            file, line, _code_points(source, line, column), end_line, _code_points(source, end_line, end_column), function
-        )
+        start = _code_points(self.code.co_filename, line, column)
+        end = _code_points(self.code.co_filename, end_line, end_column)
+        return Frame(file, line, start, end_line, end, function)
 
 
 class UserCode:

@@ -130,11 +130,9 @@ def no_arguments(target: Target) -> list[Candidate] | str:
         parameters = inspect.signature(cls).parameters.values()
     except (TypeError, ValueError):
         return "its constructor has no signature"
-    missing = [
-        parameter.name
-        for parameter in parameters
-        if parameter.default is parameter.empty and parameter.kind not in (parameter.VAR_POSITIONAL, parameter.VAR_KEYWORD)
-    ]
+    variadic = (inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD)
+    required = [parameter for parameter in parameters if parameter.default is parameter.empty]
+    missing = [parameter.name for parameter in required if parameter.kind not in variadic]
     if missing:
         names = ", ".join(missing)
         sample = ", ".join(f"{name}=..." for name in missing)
@@ -171,19 +169,19 @@ class Builder:
         self.device = device
         self._make = candidate.make
         self._user = user
-        self._pristine: Any = None
+        self._pristine: torch.nn.Module | None = None
         self._last: Any = None
 
     def __call__(self) -> Root:
         """Raises CannotBuildError where the instance cannot be made or cannot be traced."""
         if self._pristine is not None:
-            return self._copy(self._pristine)
+            return _copied(self._pristine)
         started = time.monotonic()
         try:
             with _device(self.device), _seeded():
                 made = self._make()
         except BaseException as error:
-            raise CannotBuildError(f"{self.text} raised {_told(error, self._user)}") from error
+            raise CannotBuildError(f"{self.text} raised {told_in_a_line(error, self._user)}") from error
         if not isinstance(made, (torch.nn.Module, FunctionType)):
             raise CannotBuildError(f"{self.text} is a {type(made).__name__}, not a module or a function")
         shared = made is self._last
@@ -191,16 +189,16 @@ class Builder:
         if isinstance(made, FunctionType):
             return made
         if shared or time.monotonic() - started > SLOW_BUILD:
-            self._pristine = self._copy(made)
-            return self._copy(made)
+            self._pristine = _copied(made)
+            return _copied(made)
         return made
 
-    @staticmethod
-    def _copy(module: Any) -> Any:
-        try:
-            return copy.deepcopy(module)
-        except Exception:  # noqa: BLE001 - a module that cannot be copied is traced as it is
-            return module
+
+def _copied(module: torch.nn.Module) -> torch.nn.Module:
+    try:
+        return copy.deepcopy(module)
+    except Exception:  # a module that cannot be copied is traced as it is
+        return module
 
 
 @dataclass(frozen=True)
@@ -215,10 +213,10 @@ class _Expression:
 def evaluate(text: str, module: ModuleType) -> Any:
     """The value of a user's expression in a module's namespace, where ``torch``, ``nn`` and ``fx`` are known too."""
     namespace = {"torch": torch, "nn": torch.nn, "fx": torch.fx, "__builtins__": builtins, **vars(module)}
-    return eval(compile(text.strip(), "<instance>", "eval"), namespace)  # noqa: S307 - declared by the user
+    return eval(compile(text.strip(), "<instance>", "eval"), namespace)
 
 
-def _told(error: BaseException, user: UserCode) -> str:
+def told_in_a_line(error: BaseException, user: UserCode) -> str:
     """``TypeError: message (net.py:3)`` in one line."""
     frames = frames_of(user.own(user.of_traceback(error.__traceback__)))
     where = f" ({os.path.basename(frames[-1].file)}:{frames[-1].line})" if frames else ""

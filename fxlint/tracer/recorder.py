@@ -1,7 +1,7 @@
 """The recording tracer: a symbolic tracer that notes what the stock one would stop at, answers, and goes on.
 
 Proxies here differ from the stock ones only where Python code of torch.fx itself raises (truth value, iteration, len,
-``**``) or where no hook exists at all (item assignment, formats, ``with``). They define no ``__index__``, ``__int__`` or
+``**``) or where no hook exists at all (item assignment, formats, ``with``). They define no ``__index__``, ``__int__``,
 ``__float__``: torch's argument parser and numpy try those on the way to a correctly recorded call, so proxies that had
 them would be traced differently. What C code rejects is dealt with by ``sites.py``.
 """
@@ -33,7 +33,7 @@ MAX_ANSWERS = 2000
 Site = tuple[Any, ...]
 
 
-class EndOfRun(BaseException):  # noqa: N818 - it is no error
+class EndOfRun(BaseException):
     """Ends a run; a BaseException so that no ``except Exception`` of the user keeps it."""
 
 
@@ -110,7 +110,7 @@ class RecordingTracer(torch.fx.Tracer):
         self.record("iter", obj)
         self.answered()
         self._iterated = (obj, len(self.run.events))
-        return iter([obj[index] for index in range(self._plan.length)])
+        return iter([_element(obj, index) for index in range(self._plan.length)])
 
     def length(self, obj: Proxy) -> int:
         if self._iterated is None or self._iterated[0] is not obj or self._iterated[1] != len(self.run.events):
@@ -184,10 +184,7 @@ class RecordingTracer(torch.fx.Tracer):
         run = self.run
         site = self._site(frame)
         index = len(run.decisions)
-        if index < len(self._plan.prefix):
-            answer = self._plan.prefix[index]
-        else:
-            answer = self._choose(site, frame)
+        answer = self._plan.prefix[index] if index < len(self._plan.prefix) else self._choose(site, frame)
         run.decisions.append((site, answer))
         return answer
 
@@ -219,11 +216,12 @@ class RecordingProxy(Proxy):
         if instruction is None:
             return self.tracer.iter(self)
         if instruction.opname == "UNPACK_SEQUENCE":  # as in the stock tracer, the count comes from the bytecode
-            return iter([self[index] for index in range(instruction.argval)])
+            return iter([_element(self, index) for index in range(instruction.argval)])
         if instruction.opname == "UNPACK_EX":
             self.tracer.record("iter", self)
             self.tracer.answered()
-            return iter([self[index] for index in range((instruction.argval & 0xFF) + (instruction.argval >> 8) + 1)])
+            count = (instruction.argval & 0xFF) + (instruction.argval >> 8) + 1  # before and after the star, and one
+            return iter([_element(self, index) for index in range(count)])
         return self.tracer.iter(self)
 
     def __bool__(self) -> bool:
@@ -317,6 +315,10 @@ def first_proxy(value: Any) -> Any:
     if isinstance(value, (list, tuple)):
         return next((item for item in map(first_proxy, value) if item is not None), None)
     return None
+
+
+def _element(proxy: Any, index: int) -> Any:
+    return proxy[index]
 
 
 def stand_in(tracer: RecordingTracer) -> Proxy:

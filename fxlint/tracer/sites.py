@@ -13,7 +13,7 @@ import gc
 import linecache
 import operator
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from copy import deepcopy
 from types import CodeType, FunctionType, TracebackType
 from typing import Any
@@ -51,7 +51,7 @@ class Guard:
         before = self._answers()
         try:
             return function(*args, **kwargs)
-        except BaseException as error:  # noqa: BLE001 - whatever stops the stock tracer
+        except BaseException as error:
             tracer = self._noted(error, classify.of_call(function), (function, args, kwargs), before)
             return _result_of_call(tracer, function)
 
@@ -59,7 +59,7 @@ class Guard:
         before = self._answers()
         try:
             return base[index]
-        except BaseException as error:  # noqa: BLE001
+        except BaseException as error:
             tracer = self._noted(error, classify.of_subscript(base), (base, index), before)
             return _result_of_subscript(tracer, base)
 
@@ -67,21 +67,21 @@ class Guard:
         before = self._answers()
         try:
             return getattr(base, name)
-        except BaseException as error:  # noqa: BLE001
+        except BaseException as error:
             return stand_in(self._noted(error, "raise", (base,), before))
 
     def binary(self, name: str, left: Any, right: Any) -> Any:
         before = self._answers()
         try:
             return _BINARY_BY_NAME[name](left, right)
-        except BaseException as error:  # noqa: BLE001
+        except BaseException as error:
             return stand_in(self._noted(error, "call", (left, right), before))
 
     def assign(self, value: Any, base: Any, index: Any) -> None:
         before = self._answers()
         try:
             base[index] = value
-        except BaseException as error:  # noqa: BLE001
+        except BaseException as error:
             self._noted(error, classify.of_subscript(base), (base, index, value), before)
 
     def statement(self) -> None:
@@ -141,7 +141,7 @@ def _result_of_subscript(tracer: RecordingTracer, base: Any) -> Any:
             return base[0]
         if isinstance(base, (dict, torch.nn.ModuleDict, torch.nn.ParameterDict)) and len(base):
             return next(iter(base.values()))
-    except Exception:  # noqa: BLE001 - a container class of the user's may do anything
+    except Exception:
         return stand_in(tracer)
     return stand_in(tracer)
 
@@ -250,16 +250,17 @@ def _index(node: ast.expr) -> ast.expr:
     return node
 
 
-def _nodes_at(tree: ast.Module, at: Instruction) -> list[ast.AST]:
+def _nodes_at(tree: ast.Module, at: Instruction) -> Sequence[ast.AST]:
     """The guardable nodes that an instruction belongs to, the innermost expression else the statement around it."""
     span = at.span
     if span is None:  # Python 3.10 knows lines only: every call and subscript there is a candidate
         found = [node for node in ast.walk(tree) if _is_guardable(node) and _holds_line(node, at.line)]
         return found or [node for node in ast.walk(tree) if isinstance(node, _SIMPLE) and _holds_line(node, at.line)]
     guardable = [node for node in ast.walk(tree) if _is_guardable(node)]
-    exact = [node for node in guardable if _span(node) == span]
+    exact: list[ast.AST] = [node for node in guardable if _span(node) == span]
     if not exact:  # since Python 3.12 the call of a method begins at the method's name
-        exact = [node for node in guardable if isinstance(node, ast.Call) and _end(node) == (span[1], span[3])][:1]
+        calls = [node for node in guardable if isinstance(node, ast.Call)]
+        exact.extend([node for node in calls if _end(node) == (span[1], span[3])][:1])
     if exact and at.opname != "RAISE_VARARGS":
         return exact[:1]
     statements = [node for node in ast.walk(tree) if isinstance(node, _SIMPLE) and _contains(node, span)]

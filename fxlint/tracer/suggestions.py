@@ -14,7 +14,7 @@ import torch.fx
 from torch.utils import _pytree as pytree
 
 from .frames import UserCode, real_path
-from .instances import Builder, Candidate, CannotBuildError, _told, candidates, evaluate, find
+from .instances import Builder, Candidate, CannotBuildError, candidates, evaluate, find, told_in_a_line
 from .stock import Root, Stock, stock
 
 
@@ -44,8 +44,8 @@ def try_suggestion(
         return _outcome(candidate, before, module, root.get("inputs"), user)
     except (CannotTryError, CannotBuildError) as error:
         return {"verdict": "not-run", "reason": str(error)}
-    except BaseException as error:  # noqa: BLE001 - the user's code may raise anything
-        return {"verdict": "not-run", "reason": f"trying it raised {_told(error, user)}"}
+    except BaseException as error:
+        return {"verdict": "not-run", "reason": f"trying it raised {told_in_a_line(error, user)}"}
 
 
 def _with_concrete_args(
@@ -98,19 +98,10 @@ def _wrap(file: str, name: str) -> None:
     for module in list(sys.modules.values()):
         origin = getattr(module, "__file__", None)
         if isinstance(origin, str) and real_path(origin) == real_path(file):
-            exec(  # noqa: S102 - torch.fx.wrap looks at the frame that calls it: it must be the module's own
-                compile("__import__('torch').fx.wrap(__fxlint_name__)", "<wrap>", "exec"), _Namespace.of(module, name)
-            )
+            # torch.fx.wrap looks at the frame that calls it: it must be the module's own top level
+            exec(compile(f"__import__('torch').fx.wrap({name!r})", "<wrap>", "exec"), vars(module))
             return
     raise CannotTryError("the module that the wrap belongs in was not imported")
-
-
-class _Namespace:
-    @staticmethod
-    def of(module: ModuleType, name: str) -> dict[str, Any]:
-        namespace = vars(module)
-        namespace["__fxlint_name__"] = name
-        return namespace
 
 
 def _rewrite(files: Mapping[str, str], root: ModuleType) -> ModuleType:
@@ -143,7 +134,7 @@ def _execute(module: ModuleType, text: str) -> ModuleType:
             setattr(fresh, name, getattr(module, name))
     linecache.cache[file] = (len(text), None, text.splitlines(keepends=True), file)  # what inspect.getsource reads
     sys.modules[module.__name__] = fresh
-    exec(compile(text, file, "exec", dont_inherit=True), vars(fresh))  # noqa: S102 - the user's code with the edit
+    exec(compile(text, file, "exec", dont_inherit=True), vars(fresh))
     return fresh
 
 
@@ -209,7 +200,7 @@ def _run(function: Callable[..., Any], inputs: tuple[Any, ...]) -> tuple[Any] | 
     try:
         with torch.no_grad():
             return (function(*pytree.tree_map(_clone, inputs)),)
-    except Exception:  # noqa: BLE001 - whatever the user's code raises on its inputs
+    except Exception:
         return None
 
 
@@ -228,5 +219,5 @@ def _same_leaf(a: Any, b: Any) -> bool:
         return a.shape == b.shape and a.dtype == b.dtype and torch.allclose(a, b, equal_nan=True)
     try:
         return bool(a == b)
-    except Exception:  # noqa: BLE001 - an __eq__ of the user's
+    except Exception:
         return False

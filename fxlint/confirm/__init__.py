@@ -1,0 +1,159 @@
+"""The proving half, parent side: traces what was predicted in the user's interpreter and says what came of it.
+
+Needs the standard library only; torch is the worker's (``fxlint/tracer``).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from pathlib import Path
+
+from fxlint.findings import (
+    Check,
+    Confirmation,
+    Confirmed,
+    Finding,
+    Prediction,
+    Problem,
+    Root,
+    Suggestion,
+)
+from fxlint.rules import RuleSet
+
+from .interpreter import NoInterpreterError, find_interpreter
+from .kinds import Kind, kind_of, kind_of_root, read_source
+from .match import match, new_findings
+from .pool import Message, Pool
+from .settings import ConfirmSettings
+from .traces import Met, Reading, Trace
+from .work import batches, suggestion_id
+
+__all__ = ["ConfirmSettings", "confirm"]
+
+
+def confirm(prediction: Prediction, rules: RuleSet, settings: ConfirmSettings) -> Prediction:
+    """The prediction with verdicts, statuses and checks filled in, and with what the tracer met and nobody predicted.
+
+    What keeps a file from being traced becomes one problem, and the reason in all that would have needed it.
+    """
+    if not prediction.modules:
+        return prediction
+    collected = _Collected(prediction)
+    try:
+        python = find_interpreter(settings.python, settings.roots)
+        Pool(python, settings.jobs, collected.take).run(batches(prediction, settings))
+    except NoInterpreterError as error:
+        return _not_run(prediction, str(error))
+    traces = collected.traces()
+    sources = _Sources()
+    matched = match(prediction.findings, traces)
+    roots = {module.root.id: module.root for module in prediction.modules}
+    added = new_findings(matched.unpredicted, matched.findings, traces, roots, rules, sources.kind_of)
+    findings = tuple(_checked(finding, number, traces) for number, finding in enumerate(matched.findings))
+    return Prediction(
+        modules=tuple(replace(module, confirmed=traces[module.root.id].confirmed) for module in prediction.modules),
+        findings=(*findings, *added),
+        problems=(*prediction.problems, *collected.problems()),
+    )
+
+
+class _Collected:
+    """The messages of all workers, by root."""
+
+    def __init__(self, prediction: Prediction) -> None:
+        self._linted = {
+            str(Path(path).resolve()): path
+            for path in (
+                *(finding.location.path for finding in prediction.findings),
+                *(module.root.path for module in prediction.modules),
+            )
+        }
+        self._readings = {module.root.id: Reading(self._spell) for module in prediction.modules}
+        self._roots: dict[str, list[str]] = {}
+        for module in prediction.modules:
+            self._roots.setdefault(module.root.path, []).append(module.root.id)
+        self._problems: dict[str, Problem] = {}
+
+    def _spell(self, path: str) -> tuple[str, bool]:
+        known = self._linted.get(path)
+        return (path, False) if known is None else (known, True)
+
+    def take(self, message: Message) -> None:
+        if message["kind"] == "failed":
+            self._failed(message)
+        elif "root" in message:
+            self._readings[message["root"]].take(message)
+
+    def _failed(self, message: Message) -> None:
+        """A file that could not be imported, or took its process down with it."""
+        path, place = message["file"], message.get("place")
+        for root in self._roots[path]:
+            self._readings[root].fail(message["reason"], place)
+            if message.get("error") is not None:
+                self._readings[root].take_import_error(message["error"])
+        line = None
+        reason = message["reason"]
+        if place is not None:
+            spelled, _ = self._spell(place["file"])
+            if spelled == path:
+                line = place["line"]
+            else:
+                reason = f"{reason} ({spelled}:{place['line']})"
+        self._problems[path] = Problem(path, f"not traced: {reason}", line, stage="confirm")
+
+    def traces(self) -> dict[str, Trace]:
+        return {root: reading.trace() for root, reading in self._readings.items()}
+
+    def problems(self) -> tuple[Problem, ...]:
+        return tuple(problem for _, problem in sorted(self._problems.items()))
+
+
+class _Sources:
+    """The text of linted files, read once."""
+
+    def __init__(self) -> None:
+        self._texts: dict[str, str] = {}
+
+    def text(self, path: str) -> str:
+        if path not in self._texts:
+            self._texts[path] = read_source(path)
+        return self._texts[path]
+
+    def kind_of(self, root: Root, met: Met) -> Kind | None:
+        if met.place is None:
+            return kind_of_root(met, root.path, root.line, self.text(root.path))
+        return kind_of(met, met.place, self.text(met.place.path))
+
+
+def _checked(finding: Finding, number: int, traces: Mapping[str, Trace]) -> Finding:
+    """The finding with its suggestions checked: by the first of its roots that they could be tried on."""
+    if not finding.suggestions:
+        return finding
+    return replace(
+        finding,
+        suggestions=tuple(
+            _with_check(suggestion, suggestion_id(number, position), finding, traces)
+            for position, suggestion in enumerate(finding.suggestions)
+        ),
+    )
+
+
+def _with_check(suggestion: Suggestion, key: str, finding: Finding, traces: Mapping[str, Trace]) -> Suggestion:
+    known = [traces[root] for root in finding.modules if root in traces]
+    checks = [trace.checks[key] for trace in known if key in trace.checks]
+    ran = next((check for check in checks if check.verdict != "not-run"), None) or next(iter(checks), None)
+    if ran is None:
+        reason = next((trace.confirmed.reason for trace in known if trace.confirmed.reason), "it was not tried")
+        ran = Check("not-run", reason=reason)
+    return replace(suggestion, checked=ran, safe=ran.verdict == "traces" and ran.equal_outputs is True)
+
+
+def _not_run(prediction: Prediction, reason: str) -> Prediction:
+    return Prediction(
+        modules=tuple(replace(module, confirmed=Confirmed("not-run", reason)) for module in prediction.modules),
+        findings=tuple(
+            replace(finding, confirmation=Confirmation("unconfirmed", reason)) for finding in prediction.findings
+        ),
+        problems=(*prediction.problems, Problem("", f"nothing was traced: {reason}", stage="confirm")),
+    )

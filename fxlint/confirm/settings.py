@@ -1,0 +1,32 @@
+"""What the confirming half needs to know."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from types import MappingProxyType
+
+
+def _nothing() -> Mapping[str, str]:
+    return MappingProxyType({})
+
+
+@dataclass(frozen=True, slots=True)
+class ConfirmSettings:
+    """How to confirm.
+
+    ``python`` is the interpreter that has the user's torch; None looks for it (see ``interpreter.py``). A key of
+    ``instances`` and ``inputs`` is ``package.module:Class`` or ``path/of/file.py::Class``; the values are expressions
+    that make an instance, and one expression for the tuple of example inputs. ``timeout`` is in seconds per module, and
+    per import of a file. ``memory`` is in bytes beyond what Python and torch take themselves, 0 for no limit. ``jobs``
+    is the number of worker processes. ``roots`` are the project's root folders: relative paths in keys start there, and
+    modules are importable from there.
+    """
+
+    python: str | None = None
+    instances: Mapping[str, tuple[str, ...]] = field(default_factory=lambda: MappingProxyType({}))
+    inputs: Mapping[str, str] = field(default_factory=_nothing)
+    timeout: float = 60.0
+    memory: int = 0
+    jobs: int = 2
+    roots: tuple[str, ...] = ()

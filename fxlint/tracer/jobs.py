@@ -1,0 +1,251 @@
+"""What the worker does with a batch of files: imports each, and traces its roots, each in a process of its own.
+
+A batch is a JSON object:
+
+    {"files": [file, ...], "interest": [path, ...], "watch": {path: [[first line, last line], ...]},
+     "seconds": per root and per import, "memory": bytes or 0}
+
+with file = {"id", "file": path, "module": dotted name, "package": whether the name is importable, "sys_path": [...],
+"roots": [root, ...]} and root = {"id", "kind", "qualname", "instances": [expr, ...], "inputs": expr or null,
+"suggestions": [...]}. Suggestions: {"id", "kind": "concrete_args", "expr"}, {"id", "kind": "wrap", "file", "name"} and
+{"id", "kind": "rewrite", "files": {path: source}}.
+
+Answers are messages {"file", "kind", ...}: "stage" as it goes on; "failed" where the file could not be imported; per
+root "stock" (with "instance"), "recording", "suggestion" (with "suggestion": id) and "ended" when all is said, with
+"reason" where the root could not be traced; "done" after the last root of a file. A message may "allow" so many seconds
+to the next one.
+"""
+
+from __future__ import annotations
+
+import builtins
+import contextlib
+import os
+import sys
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from functools import partial
+from types import ModuleType
+from typing import Any
+
+import torch.fx
+
+from .executed import Executed
+from .explore import caught, record
+from .failures import failed, message_of
+from .frames import UserCode, frames_of
+from .instances import (
+    Builder,
+    Candidate,
+    CannotBuildError,
+    candidates,
+    find,
+    load_module,
+)
+from .process import CAN_FORK, Ending, Limits, Message, Send, supervised
+from .stock import Stock, stock
+from .suggestions import about_meta, try_suggestion
+
+Spec = Mapping[str, Any]
+
+RECORDING_SHARE = 0.4
+"""How much of a root's seconds its recording may take."""
+GRACE = 5.0
+"""Seconds beyond those of a root that its host may be silent: the host kills the root first and says so."""
+
+
+@dataclass(frozen=True)
+class Settings:
+    user: UserCode
+    watch: Mapping[str, Any]
+    limits: Limits
+    orphaned: Callable[[], bool]
+
+
+def run_batch(batch: Spec, send: Send, orphaned: Callable[[], bool]) -> None:
+    """Do a batch. A file that takes its process down costs that file: the others go on in a new process."""
+    settings = Settings(
+        UserCode(batch["interest"]), batch["watch"], Limits(batch["seconds"], batch["memory"]), orphaned
+    )
+    todo = list(batch["files"])
+    if not CAN_FORK:
+        _host(todo, settings, send)
+        return
+    while todo:
+        done: set[Any] = set()
+        current: list[Any] = []
+
+        def on_message(message: Message, done: set[Any] = done, current: list[Any] = current) -> None:
+            current[:] = [message["file"]]
+            if message.get("kind") in ("done", "failed"):
+                done.add(message["file"])
+            send(message)
+
+        work = partial(_host, list(todo), settings)
+        ending = supervised(work, on_message, settings.limits, settings.user.is_user, orphaned)
+        todo = [spec for spec in todo if spec["id"] not in done]
+        if ending.kind != "done" and todo:
+            hit = next((spec for spec in todo if [spec["id"]] == current), todo[0])
+            send({"file": hit["id"], "kind": "failed", **_import_failure(ending)})
+            todo.remove(hit)
+
+
+def _import_failure(ending: Ending) -> Message:
+    return {"reason": f"importing it {ending.what}", "place": _place(ending.file, ending.line)}
+
+
+def _place(file: str | None, line: int | None) -> Message | None:
+    return None if file is None else {"file": os.path.realpath(file), "line": line}
+
+
+def _host(files: list[Spec], settings: Settings, send: Send) -> None:
+    """Import files one after the other in this process and trace their roots."""
+    for spec in files:
+        send({"file": spec["id"], "kind": "stage"})
+        module = _imported(spec, send, settings)
+        if module is None:
+            continue
+        for root in spec["roots"]:
+            _root(root, module, partial(_tagged, send, spec["id"]), settings)
+        send({"file": spec["id"], "kind": "done"})
+        if _poisoned():
+            return  # the rest of the batch goes on in a new process
+
+
+def _tagged(send: Send, file: Any, message: Message) -> None:
+    send({"file": file, **message})
+
+
+def _imported(spec: Spec, send: Send, settings: Settings) -> ModuleType | None:
+    sys.argv = [spec["file"]]
+    try:
+        return load_module(spec["file"], spec["module"], spec["sys_path"], spec["package"])
+    except CannotBuildError as error:
+        send({"file": spec["id"], "kind": "failed", "reason": str(error), "place": None})
+    except BaseException as error:
+        send({"file": spec["id"], "kind": "failed", **_import_error(error, settings.user)})
+    return None
+
+
+def _import_error(error: BaseException, user: UserCode) -> Message:
+    told = failed(error, user)
+    frames = frames_of(user.own(user.of_traceback(error.__traceback__)))
+    if isinstance(error, SystemExit):
+        reason = f"importing it called sys.exit({'' if error.code is None else repr(error.code)})"
+    else:
+        message = " ".join(message_of(error).split())
+        reason = f"importing it raised {told.type}: {message[:300]}" if message else f"importing it raised {told.type}"
+    place = _place(frames[-1].file, frames[-1].line) if frames else None
+    if isinstance(error, SyntaxError) and error.filename:
+        place = _place(error.filename, error.lineno)
+    return {"reason": reason, "place": place, "error": told.to_json()}
+
+
+def _poisoned() -> bool:
+    """Whether a misused torch.fx.wrap makes every later trace of this process fail with KeyError."""
+    wrapped = torch.fx._symbolic_trace._wrapped_fns_to_patch
+    return any(name not in scope and not hasattr(builtins, name) for (_, name), scope in list(wrapped.items()))
+
+
+def _root(root: Spec, module: ModuleType, send: Send, settings: Settings) -> None:
+    def say(message: Message) -> None:
+        send({"root": root["id"], **message})
+
+    if not CAN_FORK:
+        _trace_root(root, module, say, settings)
+        return
+    stage = ["building"]
+
+    def on_message(message: Message) -> None:
+        stage[:] = [message.get("next", stage[0])]
+        say(message)
+
+    say({"kind": "stage", "allow": settings.limits.seconds + GRACE})
+    ending = supervised(
+        lambda out: _trace_root(root, module, out, settings),
+        on_message,
+        settings.limits,
+        settings.user.is_user,
+        settings.orphaned,
+    )
+    if ending.kind != "done":
+        place = _place(ending.file, ending.line)
+        say({"kind": "ended", "reason": f"{stage[0]} it {ending.what}", "place": place})
+
+
+def _trace_root(root: Spec, module: ModuleType, send: Send, settings: Settings) -> None:
+    """Everything about one root, each part sent as soon as it is known."""
+    allow = settings.limits.seconds + (GRACE if CAN_FORK else 0)
+    try:
+        found = candidates(find(module, root["qualname"], tuple(root["instances"])))
+    except CannotBuildError as error:
+        send({"kind": "ended", "reason": str(error), "place": None})
+        return
+    reason: str | None = None
+    usable: Candidate | None = None
+    for candidate in found:
+        try:
+            _trace_candidate(candidate, send, settings, allow)
+            usable = usable or candidate
+        except CannotBuildError as error:
+            reason = reason or str(error)
+    if usable is None:
+        send({"kind": "ended", "reason": reason, "place": None})
+        return
+    for suggestion in root["suggestions"]:
+        outcome = _isolated(suggestion, usable, module, root, settings)
+        send({**outcome, "kind": "suggestion", "suggestion": suggestion["id"], "allow": allow})
+    send({"kind": "ended", "reason": None, "place": None})
+
+
+def _trace_candidate(candidate: Candidate, send: Send, settings: Settings, allow: float) -> None:
+    build, done, executed = _stock(candidate, settings, send)
+    head = {"kind": "stock", "instance": build.text, "device": build.device, "allow": allow, "next": "recording"}
+    send({**head, **done.to_json()})
+    swallowed = caught(executed, done.error, settings.user)
+    recording = record(build, settings.user, executed, settings.limits.seconds * RECORDING_SHARE)
+    if build.device != "cpu" and any(about_meta(end.message) for end in recording.ended):
+        on_cpu = Builder(candidate, settings.user, "cpu")
+        with contextlib.suppress(CannotBuildError):
+            recording = record(on_cpu, settings.user, executed, settings.limits.seconds * RECORDING_SHARE)
+    recording.caught = list(dict.fromkeys([*swallowed, *recording.caught]))
+    ran = [frame.to_json() for frame in executed.frames()]
+    send({"kind": "recording", "executed": ran, "allow": allow, "next": "checking", **recording.to_json()})
+
+
+def _stock(candidate: Candidate, settings: Settings, send: Send) -> tuple[Builder, Stock, Executed]:
+    """The stock verdict, on the meta device unless the instance cannot be made there or fails because of it."""
+    for device in ("meta", "cpu"):
+        build = Builder(candidate, settings.user, device)
+        try:
+            root = build()
+        except CannotBuildError:
+            if device == "cpu":
+                raise
+            continue
+        send({"kind": "stage", "next": "tracing", "allow": settings.limits.seconds})
+        executed = Executed(settings.watch)
+        with executed.collecting():
+            done = stock(root, settings.user)
+        if device == "cpu" or done.error is None or not about_meta(done.error.message):
+            break
+    return build, done, executed
+
+
+def _isolated(suggestion: Spec, candidate: Candidate, module: ModuleType, root: Spec, settings: Settings) -> Message:
+    """Try a suggestion in a process of its own."""
+    if not CAN_FORK:
+        if suggestion["kind"] != "concrete_args":
+            return {"verdict": "not-run", "reason": "it needs a process of its own, and this system cannot fork one"}
+        return try_suggestion(suggestion, candidate, module, root, settings.user)
+    answers: list[Message] = []
+    ending = supervised(
+        lambda out: out(try_suggestion(suggestion, candidate, module, root, settings.user)),
+        answers.append,
+        settings.limits,
+        settings.user.is_user,
+        settings.orphaned,
+    )
+    if answers:
+        return answers[0]
+    return {"verdict": "not-run", "reason": f"trying it {ending.what or 'ended without an answer'}"}
