@@ -1,0 +1,273 @@
+"""Attribute access: instances through their class hierarchy, modules, libraries, Proxies."""
+
+from __future__ import annotations
+
+import ast
+import math
+from typing import Final
+
+from fxlint.predict import calls, classes, names
+from fxlint.predict.arguments import Arguments
+from fxlint.predict.machine import Machine
+from fxlint.predict.scopes import Frame
+from fxlint.predict.values import (
+    MAYBE,
+    REAL_TENSOR,
+    UNKNOWN,
+    Bound,
+    Class,
+    Const,
+    Decorated,
+    Descriptor,
+    External,
+    Function,
+    Instance,
+    Mapping,
+    Namespace,
+    Origin,
+    Partial,
+    Sequence,
+    Slice,
+    Super,
+    Tensor,
+    Traced,
+    Union,
+    Unknown,
+    Value,
+    const,
+    holds_traced,
+    likely_of,
+)
+
+PROXY: Final = "torch.fx.proxy.Proxy"
+# Attributes of torch.Tensor that are no methods and no tensors: what they give is an ordinary Python value.
+_TENSOR_VALUES: Final = frozenset(
+    "shape device dtype ndim layout is_cuda is_sparse is_quantized is_meta is_cpu is_leaf requires_grad itemsize nbytes "
+    "names grad_fn is_nested is_mkldnn is_mps is_xla output_nr retains_grad volatile".split()
+)
+_TENSOR_TENSORS: Final = frozenset("T mT H mH data real imag grad".split())
+
+
+def load(vm: Machine, frame: Frame, owner: Value, name: str, node: ast.AST) -> Value:
+    """``owner.name``."""
+    if isinstance(owner, Traced):
+        return _of_traced(vm, owner, name, node)
+    if isinstance(owner, Instance):
+        return of_instance(vm, frame, owner, name, node)
+    if isinstance(owner, Namespace):
+        value = names.member(vm, owner.module, name)
+        return value if value is not None else UNKNOWN
+    if isinstance(owner, External):
+        return _of_external(vm, owner, name)
+    if isinstance(owner, Unknown):
+        return _of_unknown(vm, frame, owner, name, node)
+    if isinstance(owner, Union):
+        kept = [option for option in owner.options if not (isinstance(option, Const) and option.value is None)]
+        return calls.each(vm, kept or owner.options, lambda option: load(vm, frame, option, name, node), node)
+    if isinstance(owner, Tensor):
+        return _of_tensor(owner, name)
+    if isinstance(owner, Class):
+        return _of_class(vm, frame, owner, name, node)
+    if isinstance(owner, Super):
+        return _of_super(vm, frame, owner, name, node)
+    if isinstance(owner, Sequence):
+        if name in owner.fields and owner.fields.index(name) < len(owner.items):
+            return owner.items[owner.fields.index(name)]
+        return Bound(External(f"builtins.{owner.kind}.{name}"), owner)
+    if isinstance(owner, Mapping):
+        return Bound(External(f"builtins.dict.{name}"), owner)
+    if isinstance(owner, Const):
+        return _of_constant(vm, owner, name, node)
+    if isinstance(owner, Slice):
+        parts = {"start": owner.lower, "stop": owner.upper, "step": owner.step}
+        return parts.get(name, UNKNOWN)
+    if isinstance(owner, (Function, Decorated)):
+        return _of_function(owner, name)
+    if isinstance(owner, Bound):
+        return _of_bound(vm, owner, name, node)
+    if isinstance(owner, Partial) and name == "func":
+        return owner.function
+    if isinstance(owner, Descriptor) and name in {"setter", "getter", "deleter"}:
+        return External("fxlint.property." + name)
+    return UNKNOWN
+
+
+def _of_traced(vm: Machine, owner: Traced, name: str, node: ast.AST) -> Value:
+    if name == "__class__":
+        return External(PROXY)
+    if vm.facts.is_proxy_method(name):
+        return Bound(External(f"{PROXY}.{name}"), owner)
+    if name in {"node", "tracer"}:
+        return UNKNOWN
+    return vm.traced(node, owner)
+
+
+def _of_external(vm: Machine, owner: External, name: str) -> Value:
+    dotted = f"{owner.name}.{name}"
+    if owner.name == "math":
+        value = getattr(math, name, None)
+        return Const(value) if isinstance(value, float) else External(dotted, patched=vm.tracing)
+    if dotted == "typing.TYPE_CHECKING":
+        return const(False)
+    if "." not in owner.name or vm.facts.kind(owner.name) in (None, "module"):
+        submodule = names.import_module(vm, dotted)
+        if isinstance(submodule, Namespace):
+            return submodule
+    return External(dotted)
+
+
+def _of_unknown(vm: Machine, frame: Frame, owner: Unknown, name: str, node: ast.AST) -> Value:
+    if owner.maybe:
+        return MAYBE
+    likely = owner.likely
+    if isinstance(likely, (Instance, Class, External, Function, Namespace)):
+        with vm.untraced():
+            found = load(vm, frame, likely, name, node)
+        return Unknown(likely=likely_of(found)) if not isinstance(found, (Bound, Traced)) else found
+    return UNKNOWN
+
+
+def _of_tensor(owner: Tensor, name: str) -> Value:
+    if name in _TENSOR_VALUES:
+        return UNKNOWN
+    if name in _TENSOR_TENSORS:
+        return REAL_TENSOR
+    return Bound(External(f"torch.Tensor.{name}"), owner)
+
+
+def _of_constant(vm: Machine, owner: Const, name: str, node: ast.AST) -> Value:
+    if not hasattr(owner.value, name):
+        vm.event("raise.attribute", node, exception="AttributeError")
+        return UNKNOWN
+    return Bound(External(f"builtins.{type(owner.value).__name__}.{name}"), owner)
+
+
+def _of_function(owner: Function | Decorated, name: str) -> Value:
+    if name == "__name__" and isinstance(owner, Function):
+        return Const(owner.name)
+    if name == "__wrapped__":
+        return (owner.wrapped if isinstance(owner, Function) else owner.function) or UNKNOWN
+    return UNKNOWN
+
+
+def _of_bound(vm: Machine, owner: Bound, name: str, node: ast.AST) -> Value:
+    if name == "__self__":
+        return owner.receiver
+    if name == "__func__":
+        return owner.function
+    if isinstance(owner.function, (Function, Decorated)):
+        return _of_function(owner.function, name)
+    if isinstance(owner.receiver, Traced) and not name.startswith("__"):
+        vm.event("raise.attribute", node, origin=owner.receiver.origin, exception="AttributeError")
+        return MAYBE
+    return UNKNOWN
+
+
+# -- instances --------------------------------------------------------------------------------------------------------
+
+
+def of_instance(vm: Machine, frame: Frame, owner: Instance, name: str, node: ast.AST) -> Value:
+    """An attribute of an object: its own, its class's, a library base's."""
+    found = classes.find(vm, owner.cls, name)
+    if isinstance(found, Descriptor) and found.kind == "property":
+        return calls.call(vm, frame, found.function, Arguments([owner]), node)
+    value = owner.attributes.get(name)
+    if value is not None:
+        return as_seen(vm, owner, value, node)
+    if name == "__class__":
+        return owner.cls
+    if name == "__dict__":
+        return Mapping({}, UNKNOWN)
+    if found is not None:
+        return bind(vm, found, owner)
+    known = vm.facts.attribute(vm, owner, name)
+    if known is not None:
+        return as_seen(vm, owner, known, node)
+    if isinstance(owner.children, Mapping):
+        child = owner.children.items.get(("", name))
+        if child is not None:
+            return as_seen(vm, owner, child[1], node)
+    fallback = classes.find(vm, owner.cls, "__getattr__")
+    if isinstance(fallback, Function):
+        return calls.invoke(vm, frame, fallback, [owner, Const(name)], node)
+    library_base = classes.library_base_with(vm, owner.cls, name)
+    if library_base is not None:
+        return Bound(External(f"{library_base}.{name}"), owner)
+    return UNKNOWN
+
+
+def as_seen(vm: Machine, owner: Instance, value: Value, node: ast.AST) -> Value:
+    """A parameter read from a registered module while tracing is a Proxy; a buffer is the real tensor."""
+    if vm.tracing and isinstance(value, Tensor) and value.parameter and vm.within_root(owner):
+        return Traced(Origin(vm.frame.source, node, None, "parameter"))
+    if vm.tracing and isinstance(value, Union) and any(isinstance(o, Tensor) and o.parameter for o in value.options):
+        return Union([as_seen(vm, owner, option, node) for option in value.options])
+    return value
+
+
+def bind(vm: Machine, found: Value, receiver: Value) -> Value:
+    """A class member read through an instance."""
+    if isinstance(found, (Function, Decorated)):
+        return Bound(found, receiver)
+    if isinstance(found, Partial):
+        return found
+    if isinstance(found, Descriptor):
+        if found.kind == "staticmethod":
+            return found.function
+        if found.kind == "classmethod":
+            return Bound(found.function, receiver.cls if isinstance(receiver, Instance) else receiver)
+    return found
+
+
+def _of_class(vm: Machine, frame: Frame, owner: Class, name: str, node: ast.AST) -> Value:
+    if name in {"__name__", "__qualname__"}:
+        return Const(owner.name)
+    if name == "__mro__":
+        return Sequence("tuple", list(owner.mro))
+    found = classes.find(vm, owner, name)
+    if isinstance(found, Descriptor):
+        return bind(vm, found, owner) if found.kind != "property" else found
+    if found is not None:
+        return found
+    base = classes.library_base_with(vm, owner, name)
+    if base is None:
+        return UNKNOWN
+    library_member = External(f"{base}.{name}")
+    return Bound(library_member, owner) if name == "apply" else library_member
+
+
+def _of_super(vm: Machine, frame: Frame, owner: Super, name: str, node: ast.AST) -> Value:
+    receiver = owner.receiver
+    cls = receiver.cls if isinstance(receiver, Instance) else receiver
+    if not isinstance(cls, Class):
+        return UNKNOWN
+    classes.resolve_bases(vm, cls)
+    mro = cls.mro
+    start = mro.index(owner.after) + 1 if owner.after in mro else len(mro)
+    for base in mro[start:]:
+        if isinstance(base, External):
+            if vm.facts.has_attribute(base.name, name):
+                return Bound(External(f"{base.name}.{name}"), receiver)
+            continue
+        found = classes.own_member(vm, base, name)
+        if isinstance(found, Descriptor) and found.kind == "property":
+            return calls.call(vm, frame, found.function, Arguments([receiver]), node)
+        if found is not None:
+            return bind(vm, found, receiver)
+    return UNKNOWN if not cls.complete else External(f"builtins.object.{name}")
+
+
+def store(vm: Machine, frame: Frame, owner: Value, name: str, value: Value, node: ast.AST) -> None:
+    """``owner.name = value``."""
+    if isinstance(owner, Union):
+        owners = [option for option in owner.options if isinstance(option, Instance)]
+        if len(owners) == 1:
+            store(vm, frame, owners[0], name, value, node)
+        return
+    if not isinstance(owner, Instance):
+        return
+    if classes.is_module(vm, owner):
+        classes.register(value)
+    if vm.tracing and holds_traced(value):
+        vm.note("silent.state", node)
+    vm.heap.put(owner.attributes, name, value)

@@ -1,0 +1,361 @@
+"""Calls: what is called, how arguments meet parameters, and running a function's body."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Callable
+from typing import Final
+
+from fxlint.predict import classes, containers, evaluate, library, modules, statements
+from fxlint.predict.arguments import Arguments
+from fxlint.predict.machine import MAX_DEPTH, Machine, PathEnd, Unwind
+from fxlint.predict.scopes import Frame, Scope
+from fxlint.predict.values import (
+    MAYBE,
+    NONE,
+    UNKNOWN,
+    Bound,
+    Class,
+    Const,
+    Decorated,
+    Descriptor,
+    External,
+    Function,
+    Instance,
+    Mapping,
+    Namespace,
+    Partial,
+    Sequence,
+    Super,
+    Tensor,
+    Traced,
+    Union,
+    Unknown,
+    Value,
+    Wraps,
+    holds_traced,
+    join,
+    join_all,
+    key_of,
+    may_be_traced,
+    may_hold_traced,
+)
+
+MAX_RECURSION: Final = 2
+
+
+def arguments(vm: Machine, frame: Frame, node: ast.Call) -> Arguments:
+    """Evaluate the arguments of a call, star expressions spread."""
+    result = Arguments()
+    for argument in node.args:
+        if isinstance(argument, ast.Starred):
+            value = evaluate.expression(vm, frame, argument.value)
+            spread = containers.iterate(vm, frame, value, argument.value, "iter.star", whole=node)
+            _add(result, spread)
+        elif result.extra is None:
+            result.positional.append(evaluate.expression(vm, frame, argument))
+        else:
+            result.extra = join(result.extra, evaluate.expression(vm, frame, argument))
+    for keyword in node.keywords:
+        value = evaluate.expression(vm, frame, keyword.value)
+        if keyword.arg is not None:
+            result.keywords[keyword.arg] = value
+            continue
+        spread_into = Mapping({})
+        spread_mapping(vm, frame, value, keyword.value, spread_into)
+        for name, item in spread_into.items.values():
+            if isinstance(name, Const) and isinstance(name.value, str):
+                result.keywords[name.value] = item
+        if spread_into.rest is not None:
+            result.extra_keywords = spread_into.rest
+    return result
+
+
+def _add(result: Arguments, spread: Sequence) -> None:
+    if result.extra is None:
+        result.positional.extend(spread.items)
+        result.extra = spread.rest
+    else:
+        result.extra = join_all([result.extra, *spread.members()])
+
+
+def spread_mapping(vm: Machine, frame: Frame, value: Value, node: ast.AST, result: Mapping) -> None:
+    """``**value`` into a mapping that nobody else has seen yet. A Proxy cannot be spread."""
+    if isinstance(value, Traced):
+        vm.event("kwargs.unpack", node, origin=value.origin)
+        result.rest = MAYBE
+    elif isinstance(value, Mapping):
+        result.items.update(value.items)
+        if value.rest is not None:
+            result.rest = value.rest if result.rest is None else join(result.rest, value.rest)
+    elif isinstance(value, Union):
+        for option in value.options:
+            spread_mapping(vm, frame, option, node, result)
+    else:
+        rest: Value = MAYBE if may_be_traced(value) else UNKNOWN
+        result.rest = rest if result.rest is None else join(result.rest, rest)
+
+
+def each(vm: Machine, values: list[Value], run: Callable[[Value], Value], node: ast.AST) -> Value:
+    """Apply ``run`` to one of several possible values: a fork with one branch per value."""
+    if len(values) == 1:
+        return run(values[0])
+    return vm.choose(node, lambda: run(values[0]), lambda: each(vm, values[1:], run, node))
+
+
+# -- what is called ---------------------------------------------------------------------------------------------------
+
+
+def call(vm: Machine, frame: Frame, callee: Value, args: Arguments, node: ast.AST) -> Value:
+    """``callee(...)``."""
+    vm.tick()
+    if isinstance(callee, Function):
+        return call_function(vm, frame, callee, args, node)
+    if isinstance(callee, Bound):
+        if isinstance(callee.function, External):
+            return library.method_of(vm, frame, callee, args, node)
+        return call(vm, frame, callee.function, args.after(callee.receiver), node)
+    if isinstance(callee, External):
+        return library.call(vm, frame, callee, args, node)
+    if isinstance(callee, Instance):
+        return _call_instance(vm, frame, callee, args, node)
+    if isinstance(callee, Class):
+        return classes.instantiate(vm, frame, callee, args, node)
+    if isinstance(callee, Traced):
+        return vm.traced(node, callee)
+    if isinstance(callee, Partial):
+        merged = Arguments(
+            [*callee.args, *args.positional], {**callee.keywords, **args.keywords}, args.extra, args.extra_keywords
+        )
+        return call(vm, frame, callee.function, merged, node)
+    if isinstance(callee, Decorated):
+        return call(vm, frame, callee.function, args, node)
+    if isinstance(callee, Wraps):
+        return _wrapped(callee, args)
+    if isinstance(callee, Descriptor):
+        return call(vm, frame, callee.function, args, node)
+    if isinstance(callee, Union):
+        kept = [option for option in callee.options if not (isinstance(option, Const) and option.value is None)]
+        return each(vm, kept or callee.options, lambda option: call(vm, frame, option, args, node), node)
+    if isinstance(callee, Unknown):
+        return _call_unknown(vm, frame, callee, args, node)
+    if isinstance(callee, (Const, Sequence, Mapping)):
+        vm.event("raise.type", node, exception="TypeError")
+    return MAYBE if args.may_hold_traced() else UNKNOWN
+
+
+def _call_unknown(vm: Machine, frame: Frame, callee: Unknown, args: Arguments, node: ast.AST) -> Value:
+    likely = callee.likely
+    if likely is not None and not isinstance(likely, (Unknown, Const, Sequence, Mapping, Tensor, Super, Namespace)):
+        return vm.choose(
+            node.func if isinstance(node, ast.Call) else node,
+            lambda: call(vm, frame, likely, args, node),
+            lambda: _call_opaque(vm, args, node),
+            likely=True,
+        )
+    return _call_opaque(vm, args, node)
+
+
+def _call_opaque(vm: Machine, args: Arguments, node: ast.AST) -> Value:
+    return MAYBE if args.may_hold_traced() else UNKNOWN
+
+
+def _wrapped(wraps: Wraps, args: Arguments) -> Value:
+    inner = args.positional[0] if args.positional else UNKNOWN
+    if isinstance(inner, Function):
+        return Function(
+            inner.node, inner.scope, inner.defaults, inner.keyword_defaults, inner.owner, wrapped=wraps.function
+        )
+    return inner
+
+
+def _call_instance(vm: Machine, frame: Frame, callee: Instance, args: Arguments, node: ast.AST) -> Value:
+    method = classes.find(vm, callee.cls, "__call__")
+    if isinstance(method, (Function, Decorated)):
+        return call(vm, frame, method, args.after(callee), node)
+    if classes.is_module(vm, callee):
+        return modules.call_module(vm, frame, callee, args, node)
+    if isinstance(callee.cls, External):
+        return library.call_object(vm, frame, callee, args, node)
+    return _call_opaque(vm, args, node)
+
+
+def invoke(vm: Machine, frame: Frame, function: Value, positional: list[Value], node: ast.AST) -> Value:
+    return call(vm, frame, function, Arguments(positional), node)
+
+
+def library_init(
+    vm: Machine, frame: Frame, base: str, created: Instance, args: Arguments, node: ast.AST
+) -> None:
+    """The constructor of a library base class, run on an object of a class of the code under lint."""
+    modules.initialise(vm, frame, base, created, args, node)
+
+
+# -- functions --------------------------------------------------------------------------------------------------------
+
+
+def call_function(vm: Machine, frame: Frame, function: Function, args: Arguments, node: ast.AST) -> Value:
+    """Run a function's body on abstract arguments; recursion that goes too deep gives an unknown value."""
+    same_code = sum(1 for active in vm.frames if active.function is not None and active.function.node is function.node)
+    if len(vm.frames) > MAX_DEPTH or same_code > MAX_RECURSION:
+        return MAYBE if args.may_hold_traced() else UNKNOWN
+    variables = bind_arguments(vm, function, args, node)
+    if variables is None:
+        return MAYBE if args.may_hold_traced() else UNKNOWN
+    return run_function(vm, function, variables, node)
+
+
+def run_function(vm: Machine, function: Function, variables: dict[str, Value], node: ast.AST | None) -> Value:
+    """The result of the body with these local variables."""
+    scope = Scope(function.module, function.scope, variables)
+    inner = Frame(scope, function, node)
+    depth, handlers = len(vm.frames), len(vm.handlers)
+    guards, unlikely, entries = len(vm.guards), vm.unlikely, [len(h.entries) for h in vm.handlers]
+    vm.frames.append(inner)
+    try:
+        if isinstance(function.node, ast.Lambda):
+            return evaluate.expression(vm, inner, function.node.body)
+        if statements.is_generator(function.node):
+            inner.yields = []
+        falls = statements.block(vm, inner, function.node.body)
+        return _result(vm, inner, falls, entries)
+    finally:
+        del vm.frames[depth:]
+        del vm.handlers[handlers:]
+        del vm.guards[guards:]
+        vm.unlikely = unlikely
+
+
+def _result(vm: Machine, frame: Frame, falls: bool, entries: list[int]) -> Value:
+    if falls:
+        frame.exits.append(statements.exit_now(vm, NONE))
+    if frame.yields is not None:
+        _settle(vm, frame, falls)
+        return Sequence("iterator", list(frame.yields))
+    if not frame.exits:
+        for handler, before in zip(vm.handlers, entries, strict=False):
+            if len(handler.entries) > before:
+                raise Unwind(handler)
+        raise PathEnd
+    _settle(vm, frame, falls)
+    alive = [leaving for leaving in frame.exits if not leaving.failed]
+    vm.failed = not alive
+    return join_all(leaving.value for leaving in alive or frame.exits)
+
+
+def _settle(vm: Machine, frame: Frame, falls: bool) -> None:
+    """Join the states of all ways out."""
+    own = id(frame.scope.vars)
+    for position, changes in enumerate(frame.pending):
+        outer = {place: change for place, change in changes.items() if place[0] != own}
+        if not outer:
+            continue
+        if position == 0 and not falls:
+            vm.heap.apply(outer)
+        else:
+            vm.heap.merge({}, outer, None)
+
+
+def bind_arguments(
+    vm: Machine, function: Function, args: Arguments, node: ast.AST, quiet: bool = False
+) -> dict[str, Value] | None:
+    """Local variables for a call, or None (after an event) where the arguments do not fit."""
+    parameters = function.node.args
+    named = [*parameters.posonlyargs, *parameters.args]
+    variables: dict[str, Value] = {}
+    positional = args.positional
+    keywords = dict(args.keywords)
+    unknown_rest = Unknown(maybe=args.may_hold_traced())
+    fits = True
+    for position, parameter in enumerate(named):
+        name = parameter.arg
+        if position < len(positional):
+            variables[name] = positional[position]
+            if name in keywords and parameter in parameters.args:
+                fits = False
+                del keywords[name]
+        elif name in keywords:
+            variables[name] = keywords.pop(name)
+        else:
+            default = position - (len(named) - len(function.defaults))
+            given = _from_rest(args, name)
+            if default >= 0:
+                fallback = function.defaults[default]
+                variables[name] = fallback if given is None else join(Unknown(given.maybe, likely=fallback), given)
+            elif given is not None:
+                variables[name] = given
+            else:
+                fits = False
+                variables[name] = unknown_rest
+    surplus = positional[len(named) :]
+    if parameters.vararg is not None:
+        variables[parameters.vararg.arg] = Sequence("tuple", list(surplus), args.extra)
+    elif surplus:
+        fits = False
+    for parameter in parameters.kwonlyargs:
+        name = parameter.arg
+        given = _from_rest(args, name, keyword_only=True)
+        if name in keywords:
+            variables[name] = keywords.pop(name)
+        elif name in function.keyword_defaults:
+            fallback = function.keyword_defaults[name]
+            variables[name] = fallback if given is None else Unknown(given.maybe, likely=fallback)
+        elif given is not None:
+            variables[name] = given
+        else:
+            fits = False
+            variables[name] = unknown_rest
+    if parameters.kwarg is not None:
+        items = {key_of(Const(name)): (Const(name), value) for name, value in keywords.items()}
+        variables[parameters.kwarg.arg] = Mapping(items, args.extra_keywords)  # type: ignore[arg-type]
+    elif keywords:
+        fits = False
+    if not fits and args.extra is None and args.extra_keywords is None and not quiet:
+        vm.event("raise.type", node, exception="TypeError", callee=function.name)
+    return variables
+
+
+def _from_rest(args: Arguments, name: str, keyword_only: bool = False) -> Unknown | None:
+    """What an argument may be that star expressions of unknown content could give."""
+    sources = [args.extra_keywords] if keyword_only else [args.extra, args.extra_keywords]
+    present = [source for source in sources if source is not None]
+    if not present:
+        return None
+    return Unknown(maybe=any(may_hold_traced(source) for source in present))
+
+
+# -- decorators -------------------------------------------------------------------------------------------------------
+
+_DESCRIPTORS: Final = {
+    "builtins.property": "property",
+    "functools.cached_property": "property",
+    "builtins.staticmethod": "staticmethod",
+    "builtins.classmethod": "classmethod",
+}
+
+
+def decorate(vm: Machine, frame: Frame, node: ast.expr, value: Value) -> Value:
+    """What a decorator makes of a function or class. One that is not known is taken to keep it as it is."""
+    decorator = evaluate.expression(vm, frame, node)
+    if isinstance(decorator, External) and decorator.name in _DESCRIPTORS:
+        return Descriptor(_DESCRIPTORS[decorator.name], value)  # type: ignore[arg-type]
+    if isinstance(decorator, External) and decorator.name.startswith("fxlint.property."):
+        return value
+    if isinstance(decorator, (External, Instance)) or (isinstance(decorator, Bound) and not isinstance(decorator.function, Function)):
+        return library.decorate(vm, decorator, value, node)
+    if isinstance(value, Class) or isinstance(decorator, Unknown):
+        if isinstance(decorator, Function) and isinstance(value, Class):
+            result = _decorated(vm, frame, decorator, value, node)
+            return result if isinstance(result, Class) else value
+        return value
+    result = _decorated(vm, frame, decorator, value, node)
+    return value if isinstance(result, (Unknown, Const)) else result
+
+
+def _decorated(vm: Machine, frame: Frame, decorator: Value, value: Value, node: ast.AST) -> Value:
+    try:
+        return call(vm, frame, decorator, Arguments([value]), node)
+    except (PathEnd, Unwind):
+        return value
+
+

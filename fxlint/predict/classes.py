@@ -1,0 +1,453 @@
+"""Classes: definition, hierarchy, members, construction, and isinstance."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterable, Iterator
+from typing import Final
+
+from fxlint.predict import calls, evaluate
+from fxlint.predict.arguments import Arguments
+from fxlint.predict.machine import Machine, OutOfBudget, PathEnd, Unwind
+from fxlint.predict.scopes import Frame, Scope
+from fxlint.predict.values import (
+    MAYBE,
+    UNKNOWN,
+    Class,
+    Const,
+    Decorated,
+    External,
+    Function,
+    Instance,
+    Mapping,
+    Sequence,
+    Super,
+    Tensor,
+    Traced,
+    Union,
+    Unknown,
+    Value,
+)
+
+MODULE: Final = "torch.nn.Module"
+_PROTOCOLS: Final = frozenset({"typing.Generic", "typing.Protocol", "builtins.object", "abc.ABC"})
+
+
+def define(vm: Machine, frame: Frame, node: ast.ClassDef) -> Class:
+    """The class that a class statement makes; bases and members are looked up later."""
+    prefix = frame.function.name + ".<locals>." if frame.function is not None else ""
+    return Class(node.name, prefix + node.name, node, frame.scope)
+
+
+# -- hierarchy --------------------------------------------------------------------------------------------------------
+
+
+def resolve_bases(vm: Machine, cls: Class) -> None:
+    """Fill ``bases`` and ``mro``; a base that is not known makes the class incomplete."""
+    if cls.mro:
+        return
+    cls.mro = [cls]
+    frame = Frame(cls.scope, None, None)
+    with vm.detached():
+        vm.frames.append(frame)
+        for base in cls.node.bases:
+            try:
+                value = evaluate.expression(vm, frame, base)
+            except (PathEnd, Unwind, OutOfBudget):
+                value = UNKNOWN
+            cls.bases.extend(_base_classes(value, cls))
+    for base in cls.bases:
+        if isinstance(base, Class):
+            resolve_bases(vm, base)
+            cls.complete = cls.complete and base.complete
+    cls.mro = [cls, *_linearise([base for base in cls.bases if isinstance(base, (Class, External))])]
+
+
+def _base_classes(value: Value, cls: Class) -> Iterator[Value]:
+    if isinstance(value, Union):
+        value = value.options[0]
+    if isinstance(value, Class) and value is not cls:
+        yield value
+    elif isinstance(value, External):
+        if value.name not in _PROTOCOLS:
+            yield value
+    else:
+        cls.complete = False
+
+
+def _linearise(bases: list[Class | External]) -> list[Class | External]:
+    """C3 over the bases; where the order is inconsistent, depth first."""
+    sequences = [list(base.mro) if isinstance(base, Class) else [base] for base in bases]
+    sequences.append(list(bases))
+    result: list[Class | External] = []
+    while any(sequences):
+        sequences = [sequence for sequence in sequences if sequence]
+        for sequence in sequences:
+            head = sequence[0]
+            if not any(_stands_in(head, other[1:]) for other in sequences):
+                break
+        else:
+            head = sequences[0][0]
+        result.append(head)
+        for sequence in sequences:
+            sequence[:] = [cls for cls in sequence if not _is_same(cls, head)]
+    return result
+
+
+def _is_same(one: Class | External, other: Class | External) -> bool:
+    if isinstance(one, External) and isinstance(other, External):
+        return one.name == other.name
+    return one is other
+
+
+def _stands_in(cls: Class | External, rest: Iterable[Class | External]) -> bool:
+    return any(_is_same(cls, other) for other in rest)
+
+
+def ancestry(vm: Machine, cls: Class | External) -> Iterator[Class | External | str]:
+    """The class and its bases; library bases are followed by the canonical names of what they derive from."""
+    if isinstance(cls, External):
+        yield cls
+        yield from vm.facts.ancestors(cls.name)
+        return
+    resolve_bases(vm, cls)
+    for base in cls.mro:
+        yield base
+        if isinstance(base, External):
+            yield from vm.facts.ancestors(base.name)
+
+
+def derives_from(vm: Machine, cls: Class | External, names_: frozenset[str]) -> bool:
+    for base in ancestry(vm, cls):
+        name = base if isinstance(base, str) else vm.facts.canonical(base.name) if isinstance(base, External) else None
+        if name in names_:
+            return True
+    return False
+
+
+_MODULES: Final = frozenset({MODULE})
+
+
+def is_module_class(vm: Machine, cls: Class | External) -> bool:
+    return derives_from(vm, cls, _MODULES)
+
+
+def is_module(vm: Machine, value: Value) -> bool:
+    return isinstance(value, Instance) and is_module_class(vm, value.cls)
+
+
+def is_enum(vm: Machine, cls: Class | External) -> bool:
+    return any(isinstance(base, External) and base.name.startswith("enum.") for base in ancestry(vm, cls))
+
+
+# -- members ----------------------------------------------------------------------------------------------------------
+
+
+def own_member(vm: Machine, cls: Class, name: str) -> Value | None:
+    """A member that the class's own body binds."""
+    if name in cls.members:
+        return cls.members[name]
+    nodes = _member_nodes(cls).get(name)
+    if not nodes:
+        return None
+    cls.members[name] = UNKNOWN  # a member that refers to itself is not known
+    with vm.detached():
+        frame = Frame(Scope(cls.module, cls.scope), None, None)
+        vm.frames.append(frame)
+        try:
+            value = _member(vm, frame, cls, name, nodes)
+        except (PathEnd, Unwind, OutOfBudget):
+            value = UNKNOWN
+    cls.members[name] = value
+    return value
+
+
+def _member(vm: Machine, frame: Frame, cls: Class, name: str, nodes: list[ast.stmt]) -> Value:
+    node = nodes[-1]
+    if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)):
+        getter = next((n for n in nodes if isinstance(n, ast.FunctionDef) and _is_property(n)), None)
+        return evaluate.definition(vm, frame, getter or node, cls)
+    if isinstance(node, ast.ClassDef):
+        return evaluate.definition(vm, frame, node, None)
+    value_node = node.value if isinstance(node, (ast.Assign, ast.AnnAssign)) else None
+    if value_node is None:
+        return UNKNOWN
+    for part in ast.walk(value_node):
+        if isinstance(part, ast.Name) and part.id != name and part.id in _member_nodes(cls):
+            found = own_member(vm, cls, part.id)
+            if found is not None:
+                frame.scope.vars[part.id] = found
+    value = evaluate.expression(vm, frame, value_node)
+    if is_enum(vm, cls) and not name.startswith("_"):
+        return Instance(cls, {"name": Const(name), "value": value, "_value_": value})
+    return value
+
+
+def _is_property(node: ast.FunctionDef) -> bool:
+    return any(isinstance(d, ast.Name) and d.id in {"property", "cached_property"} for d in node.decorator_list)
+
+
+def _member_nodes(cls: Class) -> dict[str, list[ast.stmt]]:
+    if cls.member_nodes is None:
+        cls.member_nodes = {}
+        _collect_members(cls.node.body, cls.member_nodes)
+    return cls.member_nodes
+
+
+def _collect_members(body: Iterable[ast.stmt], found: dict[str, list[ast.stmt]]) -> None:
+    for node in body:
+        if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)):
+            found.setdefault(node.name, []).append(node)
+        elif isinstance(node, ast.Assign):
+            for target in node.targets:
+                if isinstance(target, ast.Name):
+                    found.setdefault(target.id, []).append(node)
+        elif isinstance(node, ast.AnnAssign) and isinstance(node.target, ast.Name) and node.value is not None:
+            found.setdefault(node.target.id, []).append(node)
+        elif isinstance(node, (ast.If, ast.Try, ast.With)):
+            for inner in ("body", "orelse", "finalbody"):
+                _collect_members(getattr(node, inner, ()), found)
+
+
+def find(vm: Machine, cls: Class | External, name: str) -> Value | None:
+    """A member found through the hierarchy, in classes whose source is known."""
+    if isinstance(cls, External):
+        return None
+    resolve_bases(vm, cls)
+    for base in cls.mro:
+        if isinstance(base, Class):
+            value = own_member(vm, base, name)
+            if value is not None:
+                return value
+        elif vm.facts.has_attribute(base.name, name) and name not in {"__init__", "__getattr__", "__setattr__"}:
+            return None
+    return None
+
+
+def owner_of(vm: Machine, cls: Class, name: str) -> Class | External | None:
+    """The class in the hierarchy that binds ``name``."""
+    resolve_bases(vm, cls)
+    for base in cls.mro:
+        if isinstance(base, Class):
+            if name in _member_nodes(base):
+                return base
+        elif vm.facts.has_attribute(base.name, name):
+            return base
+    return None
+
+
+def library_base_with(vm: Machine, cls: Class | External, name: str) -> str | None:
+    """The library class in the hierarchy that has an attribute of that name."""
+    bases = [cls] if isinstance(cls, External) else cls.mro
+    for base in bases:
+        if isinstance(base, External) and vm.facts.has_attribute(base.name, name):
+            return base.name
+    return None
+
+
+def enum_members(vm: Machine, cls: Class) -> Iterator[Value]:
+    if is_enum(vm, cls):
+        for name, nodes in _member_nodes(cls).items():
+            if not name.startswith("_") and isinstance(nodes[-1], (ast.Assign, ast.AnnAssign)):
+                value = own_member(vm, cls, name)
+                if value is not None:
+                    yield value
+
+
+def super_of(vm: Machine, frame: Frame) -> Value:
+    """``super()``: the class that the running method was defined in, and its first argument."""
+    function = frame.function
+    if function is None or not isinstance(function.owner, Class):
+        return UNKNOWN
+    arguments = [*function.node.args.posonlyargs, *function.node.args.args]
+    receiver = frame.scope.find(arguments[0].arg) if arguments else None
+    return Super(function.owner, receiver) if receiver is not None else UNKNOWN
+
+
+# -- construction -----------------------------------------------------------------------------------------------------
+
+
+def instantiate(vm: Machine, frame: Frame, cls: Class, args: Arguments, node: ast.AST) -> Value:
+    """``cls(...)``: run ``__init__`` on a new object."""
+    resolve_bases(vm, cls)
+    if is_enum(vm, cls):
+        return UNKNOWN
+    if _is_named_tuple(cls):
+        return _named_tuple(vm, cls, args)
+    if isinstance(find(vm, cls, "__new__"), Function):
+        return MAYBE if args.holds_traced() else UNKNOWN
+    created = Instance(cls, {}, open=not cls.complete, expression=cls.name)
+    initialise(vm, frame, created, args, node)
+    return created
+
+
+def initialise(vm: Machine, frame: Frame, created: Instance, args: Arguments, node: ast.AST) -> None:
+    assert isinstance(created.cls, Class)
+    init = find(vm, created.cls, "__init__")
+    if isinstance(init, (Function, Decorated)):
+        if isinstance(init, Function):
+            bound = calls.bind_arguments(vm, init, args.after(created), node, quiet=True)
+            if bound is not None:
+                created.arguments = {name: value for name, value in bound.items() if value is not created}
+        calls.call(vm, frame, init, args.after(created), node)
+        return
+    fields = dataclass_fields(vm, created.cls)
+    if fields:
+        _fill_fields(vm, frame, created, fields, args)
+        return
+    for base in created.cls.mro:
+        if isinstance(base, External) and vm.facts.has_attribute(base.name, "__init__"):
+            calls.library_init(vm, frame, base.name, created, args, node)
+            return
+
+
+def _is_named_tuple(cls: Class) -> bool:
+    return any(isinstance(base, External) and base.name == "typing.NamedTuple" for base in cls.mro)
+
+
+def _named_tuple(vm: Machine, cls: Class, args: Arguments) -> Value:
+    fields = [n.target.id for n in cls.node.body if isinstance(n, ast.AnnAssign) and isinstance(n.target, ast.Name)]
+    values = list(args.positional)
+    for name in fields[len(values) :]:
+        values.append(args.keywords.get(name) or own_member(vm, cls, name) or UNKNOWN)
+    return Sequence("tuple", values, fields=tuple(fields))
+
+
+def is_dataclass(cls: Class) -> bool:
+    return any(
+        ast.unparse(d.func if isinstance(d, ast.Call) else d).rpartition(".")[2] == "dataclass"
+        for d in cls.node.decorator_list
+    )
+
+
+def dataclass_fields(vm: Machine, cls: Class) -> dict[str, ast.expr | None]:
+    """Field names in order, with the expressions of their defaults; empty for other classes."""
+    if not any(isinstance(base, Class) and is_dataclass(base) for base in cls.mro):
+        return {}
+    fields: dict[str, ast.expr | None] = {}
+    for base in reversed(cls.mro):
+        if isinstance(base, Class):
+            for node in base.node.body:
+                if isinstance(node, ast.AnnAssign) and isinstance(node.target, ast.Name):
+                    fields[node.target.id] = node.value
+    return fields
+
+
+def _fill_fields(
+    vm: Machine, frame: Frame, created: Instance, fields: dict[str, ast.expr | None], args: Arguments
+) -> None:
+    assert isinstance(created.cls, Class)
+    for position, (name, default) in enumerate(fields.items()):
+        if position < len(args.positional):
+            value = args.positional[position]
+        elif name in args.keywords:
+            value = args.keywords[name]
+        elif args.extra is not None or args.extra_keywords is not None:
+            value = Unknown(maybe=args.holds_traced())
+        elif default is not None:
+            value = own_member(vm, created.cls, name) or UNKNOWN
+        else:
+            value = UNKNOWN
+        vm.heap.put(created.attributes, name, value)
+    post = find(vm, created.cls, "__post_init__")
+    if isinstance(post, Function):
+        calls.invoke(vm, frame, post, [created], created.cls.node)
+
+
+def register(value: Value) -> None:
+    """A module that has become part of another one is found by the tracer, and all below it."""
+    if isinstance(value, Union):
+        for option in value.options:
+            register(option)
+    elif isinstance(value, Instance) and not value.registered:
+        value.registered = True
+
+
+# -- isinstance -------------------------------------------------------------------------------------------------------
+
+_BUILTIN_TYPES: Final[dict[str, tuple[type, ...]]] = {
+    "builtins.int": (int,), "builtins.float": (float,), "builtins.str": (str,), "builtins.bool": (bool,),
+    "builtins.bytes": (bytes,), "builtins.complex": (complex,), "numbers.Number": (int, float, complex),
+    "numbers.Real": (int, float), "numbers.Integral": (int,), "builtins.object": (object,),
+}  # fmt: skip
+_SEQUENCES: Final[dict[str, frozenset[str]]] = {
+    "builtins.tuple": frozenset({"tuple"}),
+    "builtins.list": frozenset({"list"}),
+    "builtins.set": frozenset({"set"}),
+    "typing.Sequence": frozenset({"tuple", "list"}),
+    "collections.abc.Sequence": frozenset({"tuple", "list"}),
+    "typing.List": frozenset({"list"}),
+    "typing.Tuple": frozenset({"tuple"}),
+    "typing.Iterable": frozenset({"tuple", "list", "set", "iterator"}),
+    "collections.abc.Iterable": frozenset({"tuple", "list", "set", "iterator"}),
+}
+_MAPPINGS: Final = frozenset(
+    {"builtins.dict", "typing.Dict", "typing.Mapping", "collections.abc.Mapping", "collections.OrderedDict"}
+)
+_TENSOR_TYPES: Final = frozenset({"torch.Tensor"})
+
+
+def is_instance(vm: Machine, value: Value, wanted: Value) -> bool | None:
+    """``isinstance(value, wanted)`` at trace time; a Proxy is an instance of Proxy and object only."""
+    if isinstance(wanted, Sequence):
+        answers = [is_instance(vm, value, one) for one in wanted.items]
+        if True in answers:
+            return True
+        return None if None in answers or wanted.rest is not None else False
+    if isinstance(value, Union):
+        results = {is_instance(vm, option, wanted) for option in value.options}
+        return results.pop() if len(results) == 1 else None
+    if isinstance(value, Unknown) or isinstance(wanted, (Unknown, Union)):
+        if isinstance(value, Traced) and isinstance(wanted, Unknown):
+            return False
+        return None
+    if isinstance(value, Traced):
+        return isinstance(wanted, External) and vm.facts.proxy_is_instance(wanted.name)
+    if isinstance(wanted, Class):
+        if isinstance(value, Instance):
+            if isinstance(value.cls, External):
+                return False
+            resolve_bases(vm, value.cls)
+            return wanted in value.cls.mro or (None if not value.cls.complete else False)
+        return False
+    if isinstance(wanted, External):
+        return _is_external(vm, value, vm.facts.canonical(wanted.name))
+    return None
+
+
+def _is_external(vm: Machine, value: Value, name: str) -> bool | None:
+    if isinstance(value, Const):
+        if name in _BUILTIN_TYPES:
+            return isinstance(value.value, _BUILTIN_TYPES[name])
+        return (value.value is None) if name == "types.NoneType" else False
+    if isinstance(value, Sequence):
+        return value.kind in _SEQUENCES[name] if name in _SEQUENCES else (None if "abc" in name else False)
+    if isinstance(value, Mapping):
+        return name in _MAPPINGS
+    if isinstance(value, Tensor):
+        if name in _TENSOR_TYPES:
+            return True
+        return value.parameter if name == "torch.nn.Parameter" else False
+    if isinstance(value, Instance):
+        for base in ancestry(vm, value.cls):
+            base_name = base if isinstance(base, str) else base.name if isinstance(base, External) else None
+            if base_name is not None and vm.facts.canonical(base_name) == name:
+                return True
+        if value.open or (isinstance(value.cls, External) and vm.facts.kind(value.cls.name) is None):
+            return None
+        return False if name in _BUILTIN_TYPES or name in _TENSOR_TYPES or name.startswith("torch.") else None
+    if isinstance(value, (Class, Function)):
+        return False if name in _BUILTIN_TYPES or name in _TENSOR_TYPES else None
+    return None
+
+
+def stand_in(vm: Machine, wanted: Value, value: Unknown) -> Value:
+    """What an unknown value is like, once ``isinstance(value, wanted)`` was true."""
+    if isinstance(wanted, External):
+        name = vm.facts.canonical(wanted.name)
+        if name in _TENSOR_TYPES and not value.maybe:
+            return Tensor()
+        if value.likely is not None and is_instance(vm, value.likely, wanted):
+            return Unknown(truth=value.truth, is_none=False, likely=value.likely)
+    return Unknown(truth=value.truth, is_none=False)
+

@@ -1,0 +1,176 @@
+"""What is known of libraries: the measured tables about torch, and plain introspection of the standard library."""
+
+from __future__ import annotations
+
+import ast
+import builtins
+import sys
+from collections.abc import Iterator
+from functools import lru_cache
+from typing import TYPE_CHECKING, Any, Final
+
+from fxlint.predict import calltable
+from fxlint.predict.values import NONE, REAL_TENSOR, UNKNOWN, Const, External, Instance, Tensor, Value, const, join_all
+
+if TYPE_CHECKING:
+    from fxlint.predict.calls import Arguments
+    from fxlint.predict.machine import Machine
+
+_PYTHON_MODULES: Final = frozenset({"builtins", "collections", "collections.abc", "enum", "abc", "typing", "functools"})
+
+
+class Facts:
+    """One torch release's facts; ``release`` None means the newest that was measured."""
+
+    def __init__(self, release: str | None = None) -> None:
+        self.release = release
+
+    def canonical(self, name: str) -> str:
+        if not name.startswith("torch"):
+            return name
+        return calltable.canonical(name, self.release) or name
+
+    def kind(self, name: str) -> str | None:
+        return calltable.kind(name, self.release) if name.startswith("torch") else _python_kind(name)
+
+    def is_object(self, name: str) -> bool:
+        """Whether the name is surely that of a function, class or module, which are true in a condition."""
+        return self.kind(name) in {"function", "class", "module"}
+
+    def is_proxy_method(self, name: str) -> bool:
+        return calltable.proxy_attribute(name, self.release) == "function"
+
+    def proxy_is_instance(self, name: str) -> bool:
+        """``isinstance(proxy, name)``."""
+        return bool(calltable.instance_of(self.canonical(name), self.release))
+
+    def decorator_parameters(self, name: str) -> int | None:
+        """How many local variables the wrapper of a library decorator has; None where it is taken to change nothing."""
+        return 2 if name.startswith("torch.") else None
+
+    def ancestors(self, name: str) -> Iterator[str]:
+        """Canonical names of a library class and of what it derives from."""
+        if name.startswith("torch"):
+            known = self.canonical(name)
+            yield known
+            yield from calltable.bases(known, self.release)
+            return
+        cls = _python_object(name)
+        if isinstance(cls, type):
+            for base in cls.__mro__[1:]:
+                yield f"{base.__module__}.{base.__qualname__}"
+
+    def has_attribute(self, class_name: str, attribute: str) -> bool:
+        """Whether a library class has an attribute, inherited ones included."""
+        if class_name.startswith("torch"):
+            known = self.canonical(class_name)
+            if attribute in {"__init__", "forward", "__call__"} and self._is_module(known):
+                return True
+            if any(attribute in calltable.members(base, self.release) for base in self.ancestors(known)):
+                return True
+            return False
+        cls = _python_object(class_name)
+        return isinstance(cls, type) and hasattr(cls, attribute) and not hasattr(object, attribute)
+
+    def _is_module(self, known: str) -> bool:
+        return any(base == "torch.nn.Module" for base in self.ancestors(known))
+
+    # -- torch.nn classes -----------------------------------------------------------------------------------------
+
+    def bind_constructor(self, name: str, args: Arguments) -> dict[str, Value]:
+        """Constructor arguments of a library module by parameter name; defaults filled in."""
+        facts = calltable.module_class(name, self.release)
+        if facts is None:
+            return dict(args.keywords)
+        bound: dict[str, Value] = {}
+        for position, parameter in enumerate(facts.parameters):
+            given = args.get(position, parameter.name)
+            if given is not None:
+                bound[parameter.name] = given
+            elif args.extra is not None or args.extra_keywords is not None:
+                bound[parameter.name] = UNKNOWN
+            elif parameter.default is not None:
+                bound[parameter.name] = _literal(parameter.default)
+        return bound
+
+    def attributes_of(self, name: str, bound: dict[str, Value]) -> dict[str, Value]:
+        """All attributes that the constructor of a library module sets."""
+        facts = calltable.module_class(name, self.release)
+        if facts is None:
+            return {}
+        return {attribute: _attribute(kind, attribute, bound) for attribute, kind in facts.attributes.items()}
+
+    def attribute(self, vm: Machine, owner: Instance, name: str) -> Value | None:
+        """An attribute of an object of a library class; None where the class has no such attribute of its own."""
+        if name == "training" and _derives_from_module(vm, owner):
+            return vm.training
+        if not isinstance(owner.cls, External):
+            return None
+        facts = calltable.module_class(self.canonical(owner.cls.name), self.release)
+        if facts is None or name not in facts.attributes:
+            return None
+        return _attribute(facts.attributes[name], name, owner.arguments)
+
+    def forward_failure(self, name: str) -> str | None:
+        """The exception type with which tracing through a library module's own forward fails; None where it traces."""
+        facts = calltable.module_class(name, self.release)
+        if facts is None:
+            return None
+        outcome = facts.traces.get("super.train")
+        return outcome.exception if outcome is not None and outcome.result == "fails" else None
+
+
+def _derives_from_module(vm: Machine, owner: Instance) -> bool:
+    from fxlint.predict import classes
+
+    return classes.is_module(vm, owner)
+
+
+def _attribute(fact: calltable.Attribute, name: str, bound: dict[str, Value]) -> Value:
+    """What an attribute holds, given the constructor's arguments."""
+    if fact.follows and name in bound:
+        return bound[name]
+    kinds = {fact.kind}
+    for condition, kind in fact.otherwise:
+        parameter, _, text = condition.partition("=")
+        given = bound.get(parameter)
+        if isinstance(given, Const):
+            if str(given.value) == text:
+                return _of_kind(kind, None)
+        elif given is not None:
+            kinds.add(kind)
+    return _of_kind(kinds.pop(), fact.value) if len(kinds) == 1 else join_all(_of_kind(kind, None) for kind in kinds)
+
+
+def _of_kind(kind: str, value: str | None) -> Value:
+    if kind == "parameter":
+        return Tensor(parameter=True)
+    if kind in {"buffer", "tensor"}:
+        return REAL_TENSOR
+    if kind == "none":
+        return NONE
+    if kind.startswith("module "):
+        return Instance(External(kind.removeprefix("module ")), {}, registered=True, open=True)
+    return UNKNOWN if value is None else _literal(value)
+
+
+def _literal(text: str) -> Value:
+    try:
+        return const(ast.literal_eval(text))
+    except (ValueError, SyntaxError):
+        return UNKNOWN
+
+
+@lru_cache(maxsize=1024)
+def _python_object(name: str) -> Any:
+    module, _, short = name.rpartition(".")
+    if module in _PYTHON_MODULES and module in sys.modules:
+        return getattr(sys.modules[module], short, None)
+    return getattr(builtins, name, None) if not module else None
+
+
+def _python_kind(name: str) -> str | None:
+    found = _python_object(name)
+    if found is None:
+        return "module" if name in sys.stdlib_module_names else None
+    return "class" if isinstance(found, type) else "function" if callable(found) else "constant"

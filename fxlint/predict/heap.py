@@ -1,0 +1,144 @@
+"""Mutable state during abstract interpretation: every write leaves a trail, so that a branch can be taken back.
+
+A fork runs one branch, takes back what it wrote, runs the other one, and joins the two sets of changes. The cost is
+that of the writes, not of the size of the state.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable
+from typing import Any, Final
+
+from fxlint.predict.values import UNKNOWN, Const, Mapping, Sequence, Value, join
+
+MISSING: Final = object()
+_STATE: Final = "<state>"
+
+Changes = dict[tuple[int, Hashable], tuple[Any, Hashable, Any]]
+
+
+class Heap:
+    """Writes to dictionaries (scopes, attributes, mappings) and to sequences, with undo."""
+
+    __slots__ = ("_trail",)
+
+    def __init__(self) -> None:
+        self._trail: list[tuple[Any, Hashable, Any]] = []
+
+    def mark(self) -> int:
+        return len(self._trail)
+
+    def put(self, target: dict[Any, Any], key: Hashable, value: Any) -> None:
+        self._trail.append((target, key, target.get(key, MISSING)))
+        target[key] = value
+
+    def drop(self, target: dict[Any, Any], key: Hashable) -> None:
+        if key in target:
+            self._trail.append((target, key, target[key]))
+            del target[key]
+
+    def refill(self, target: Sequence | Mapping, items: Any, rest: Value | None) -> None:
+        """Replace the whole content of a sequence or mapping."""
+        self._trail.append((target, _STATE, (target.items, target.rest)))
+        target.items, target.rest = items, rest
+
+    def changes(self, mark: int) -> Changes:
+        """The current values of all that was written since ``mark``."""
+        found: Changes = {}
+        for target, key, _ in self._trail[mark:]:
+            place = (id(target), key)
+            if place not in found:
+                found[place] = (target, key, _current(target, key))
+        return found
+
+    def rollback(self, mark: int) -> None:
+        while len(self._trail) > mark:
+            target, key, old = self._trail.pop()
+            _restore(target, key, old)
+
+    def forget(self, mark: int = 0) -> None:
+        """Keep the writes since ``mark`` for good."""
+        del self._trail[mark:]
+
+    def apply(self, changes: Changes) -> None:
+        for target, key, value in changes.values():
+            self._write(target, key, value)
+
+    def merge(self, first: Changes, second: Changes, likely_first: bool | None) -> None:
+        """Write the join of two sets of changes, both relative to the present state."""
+        for place in first.keys() | second.keys():
+            target, key, _ = first.get(place) or second[place]
+            base = _current(target, key)
+            one = first[place][2] if place in first else base
+            two = second[place][2] if place in second else base
+            self._write(target, key, _join_states(one, two, likely_first))
+
+    def widen(self, mark: int) -> None:
+        """Join what was written since ``mark`` with the state before, for a loop of unknown length.
+
+        A constant that changed from one pass to the next is unknown: counters must not decide conditions.
+        """
+        before: dict[tuple[int, Hashable], Any] = {}
+        for target, key, old in self._trail[mark:]:
+            before.setdefault((id(target), key), old)
+        for place, (target, key, now) in self.changes(mark).items():
+            old = before[place]
+            if old is MISSING or now is MISSING or old is now:
+                continue
+            if isinstance(old, Const) and isinstance(now, Const) and old.value is not None and now.value is not None:
+                self._write(target, key, UNKNOWN)
+            else:
+                self._write(target, key, _join_states(now, old, None))
+
+    def _write(self, target: Any, key: Hashable, value: Any) -> None:
+        if key == _STATE and not isinstance(target, dict):
+            self.refill(target, *value)
+        elif value is MISSING:
+            self.drop(target, key)
+        else:
+            self.put(target, key, value)
+
+
+def _current(target: Any, key: Hashable) -> Any:
+    if isinstance(target, dict):
+        return target.get(key, MISSING)
+    return (target.items, target.rest)
+
+
+def _restore(target: Any, key: Hashable, old: Any) -> None:
+    if not isinstance(target, dict):
+        target.items, target.rest = old
+    elif old is MISSING:
+        target.pop(key, None)
+    else:
+        target[key] = old
+
+
+def _join_states(one: Any, two: Any, likely_first: bool | None) -> Any:
+    if one is two or two is MISSING:
+        return one
+    if one is MISSING:
+        return two
+    if isinstance(one, tuple):
+        if isinstance(one[0], dict):
+            return _join_mappings(one, two)
+        return _join_sequences(one, two)
+    return join(one, two, None if likely_first is None else one if likely_first else two)
+
+
+def _join_sequences(one: Any, two: Any) -> tuple[list[Value], Value | None]:
+    shorter = min(len(one[0]), len(two[0]))
+    items = [join(a, b) for a, b in zip(one[0][:shorter], two[0][:shorter], strict=True)]
+    rest: Value | None = None
+    for extra in (*one[0][shorter:], *two[0][shorter:], one[1], two[1]):
+        if extra is not None:
+            rest = extra if rest is None else join(rest, extra)
+    return items, rest
+
+
+def _join_mappings(one: Any, two: Any) -> tuple[dict[Hashable, tuple[Value, Value]], Value | None]:
+    items = dict(one[0])
+    for key, (name, value) in two[0].items():
+        items[key] = (name, join(items[key][1], value)) if key in items else (name, value)
+    rest = one[1] if two[1] is None else two[1] if one[1] is None else join(one[1], two[1])
+    return items, rest

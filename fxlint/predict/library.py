@@ -1,0 +1,1049 @@
+"""Calls into code that is not interpreted: torch, the standard library, C extensions.
+
+What a call does when a Proxy is among its arguments comes from the measured table. Models exist only for callables
+whose *result* the interpreter must know the structure of: containers, iterators, attribute access by name, and the
+few functions that call back into the code under lint.
+"""
+
+from __future__ import annotations
+
+import ast
+import operator
+from collections.abc import Callable
+from typing import Any, Final
+
+from fxlint.predict import attributes, calls, calltable, classes, containers, decide, evaluate, modules
+from fxlint.predict.arguments import Arguments
+from fxlint.predict.machine import Machine
+from fxlint.predict.scopes import Frame
+from fxlint.predict.values import (
+    FALSE,
+    MAYBE,
+    NONE,
+    REAL_TENSOR,
+    TRUE,
+    UNKNOWN,
+    Bound,
+    Class,
+    Const,
+    Decorated,
+    External,
+    Function,
+    Instance,
+    Mapping,
+    Namespace,
+    Partial,
+    Sequence,
+    Slice,
+    Super,
+    Tensor,
+    Traced,
+    Union,
+    Unknown,
+    Value,
+    Wraps,
+    const,
+    holds_traced,
+    join,
+    join_all,
+    key_of,
+    likely_of,
+    may_be_traced,
+    may_hold_traced,
+)
+
+Model = Callable[[Machine, Frame, Arguments, ast.AST], Value]
+MAX_RANGE: Final = 64
+
+
+# -- dispatch ---------------------------------------------------------------------------------------------------------
+
+
+def call(vm: Machine, frame: Frame, callee: External, args: Arguments, node: ast.AST) -> Value:
+    """Call a library object by name."""
+    name = vm.facts.canonical(callee.name)
+    if vm.tracing and args.holds_traced() and _is_wrapped_here(frame, node):
+        return vm.traced(node, _first_traced(args))
+    model = _MODELS.get(name)
+    if model is not None:
+        return model(vm, frame, args, node)
+    if vm.facts.kind(name) == "class" and classes.is_module_class(vm, External(name)):
+        return modules.create(vm, frame, External(name), args, node)
+    if name.startswith("math.") and args.holds_traced() and callee.patched:
+        vm.note("math.recorded", node, origin=_origin(args), callee=name)
+        return vm.traced(node, _first_traced(args))
+    return measured(vm, name, args, node, patched=callee.patched)
+
+
+def _is_wrapped_here(frame: Frame, node: ast.AST) -> bool:
+    """Whether the call goes through a global name that ``torch.fx.wrap`` has been given in this file."""
+    return isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and is_wrapped_name(frame, node.func.id)
+
+
+def is_wrapped_name(frame: Frame, name: str) -> bool:
+    return name in frame.scope.module.index.wraps and frame.scope.find(name) is None
+
+
+def measured(
+    vm: Machine,
+    name: str,
+    args: Arguments,
+    node: ast.AST,
+    *,
+    constant_self: bool = False,
+    patched: bool = True,
+    receiver: Value | None = None,
+) -> Value:
+    """Apply what the tracer was measured to do with this call."""
+    traced: list[int | str] = []
+    contains: list[int | str] = []
+    for place, value in [*enumerate(args.positional), *args.keywords.items()]:
+        if isinstance(value, Traced):
+            traced.append(place)
+        elif holds_traced(value):
+            contains.append(place)
+    outcome = calltable.call(
+        name,
+        traced,
+        contains,
+        constant_self=constant_self,
+        release=vm.facts.release,
+        positional=len(args.positional),
+        keywords=list(args.keywords),
+        patched=patched,
+    )
+    if not traced and not contains:
+        if args.may_hold_traced():
+            return MAYBE
+        return _plain(name, outcome, constant_self)
+    if outcome.result == "node":
+        return vm.traced(node, _first_traced(args) or receiver)
+    if outcome.result == "fails":
+        vm.event(
+            outcome.event or "call.foreign",
+            node,
+            origin=_origin(args),
+            exception=outcome.exception or "TypeError",
+            callee=name,
+        )
+        return vm.traced(node, _first_traced(args))
+    if outcome.result == "value":
+        if outcome.constant is not None and not outcome.varies:
+            vm.note("silent.type", node, origin=_origin(args), callee=name)
+            return const(outcome.constant)
+        return _plain(name, outcome, constant_self)
+    vm.unresolvable(name, node)
+    return MAYBE
+
+
+def _plain(name: str, outcome: calltable.Outcome, constant_self: bool) -> Value:
+    """The result of a call that runs for real while tracing."""
+    if outcome.constant is not None and not outcome.varies:
+        return const(outcome.constant)
+    kind = outcome.value
+    if kind == "tensor" or (kind is None and (constant_self or name.startswith("torch.nn.functional."))):
+        return REAL_TENSOR
+    if kind == "none":
+        return NONE
+    if kind in {"list", "tuple"}:
+        return Sequence(kind, [], UNKNOWN)  # type: ignore[arg-type]
+    return UNKNOWN
+
+
+def _first_traced(args: Arguments) -> Value | None:
+    return next((found for value in args.values() if (found := _find_traced(value)) is not None), None)
+
+
+def _find_traced(value: Value, depth: int = 3) -> Traced | None:
+    if isinstance(value, Traced):
+        return value
+    if depth and isinstance(value, Sequence):
+        return next((found for item in value.members() if (found := _find_traced(item, depth - 1)) is not None), None)
+    if depth and isinstance(value, Slice):
+        return next((found for part in value.parts() if (found := _find_traced(part, depth - 1)) is not None), None)
+    return None
+
+
+def _origin(args: Arguments) -> Any:
+    found = _first_traced(args)
+    return found.origin if isinstance(found, Traced) else None
+
+
+def method_of(vm: Machine, frame: Frame, callee: Bound, args: Arguments, node: ast.AST) -> Value:
+    """Call a method whose definition lies in a library."""
+    assert isinstance(callee.function, External)
+    base, _, name = callee.function.name.rpartition(".")
+    receiver = callee.receiver
+    if isinstance(receiver, Traced):
+        return vm.traced(node, receiver)
+    if isinstance(receiver, Instance):
+        if classes.is_module(vm, receiver):
+            return modules.method(vm, frame, receiver, base, name, args, node)
+        return _object_method(vm, frame, receiver, base, name, args, node)
+    if isinstance(receiver, Class):
+        if name == "apply":
+            return _autograd_apply(vm, frame, receiver, args, node)
+        return UNKNOWN
+    return method(vm, frame, receiver, name, args, node)
+
+
+def _object_method(
+    vm: Machine, frame: Frame, receiver: Instance, base: str, name: str, args: Arguments, node: ast.AST
+) -> Value:
+    """A method that a class of the code under lint inherits from the standard library."""
+    if name == "__init__":
+        return NONE
+    if base in {"builtins.dict", "collections.OrderedDict", "collections.UserDict"}:
+        inner = receiver.attributes.get("<dict>")
+        if not isinstance(inner, Mapping):
+            inner = Mapping({}, UNKNOWN)
+            vm.heap.put(receiver.attributes, "<dict>", inner)
+        return method(vm, frame, inner, name, args, node)
+    return MAYBE if args.may_hold_traced() else UNKNOWN
+
+
+def _autograd_apply(vm: Machine, frame: Frame, cls: Class, args: Arguments, node: ast.AST) -> Value:
+    """``Function.apply``: forward is traced through, backward is lost."""
+    forward = classes.find(vm, cls, "forward")
+    function = forward.function if hasattr(forward, "function") else forward
+    if not isinstance(function, Function):
+        return MAYBE
+    vm.note("silent.autograd", node)
+    takes_context = classes.find(vm, cls, "setup_context") is None
+    return calls.call(vm, frame, function, args.after(UNKNOWN) if takes_context else args, node)
+
+
+def call_object(vm: Machine, frame: Frame, callee: Instance, args: Arguments, node: ast.AST) -> Value:
+    """Call an object of a library class."""
+    assert isinstance(callee.cls, External)
+    if callee.cls.name == "torch.jit.ScriptFunction":
+        if args.holds_traced():
+            vm.event("call.foreign", node, origin=_origin(args), exception="RuntimeError", callee=callee.expression)
+            return vm.traced(node, _first_traced(args))
+        return REAL_TENSOR
+    if callee.cls.name == "operator.attrgetter":
+        return MAYBE if args.may_hold_traced() else UNKNOWN
+    return MAYBE if args.may_hold_traced() else UNKNOWN
+
+
+# -- methods of built-in containers and tensors -----------------------------------------------------------------------
+
+
+def method(vm: Machine, frame: Frame, receiver: Value, name: str, args: Arguments, node: ast.AST) -> Value:
+    """A method of a list, tuple, dict, string, number or real tensor."""
+    if isinstance(receiver, Sequence):
+        return _sequence_method(vm, frame, receiver, name, args, node)
+    if isinstance(receiver, Mapping):
+        return _mapping_method(vm, frame, receiver, name, args, node)
+    if isinstance(receiver, Tensor):
+        return _tensor_method(vm, receiver, name, args, node)
+    if isinstance(receiver, Const):
+        return _constant_method(vm, frame, receiver, name, args, node)
+    if isinstance(receiver, Union):
+        return calls.each(vm, receiver.options, lambda option: method(vm, frame, option, name, args, node), node)
+    return MAYBE if args.may_hold_traced() else UNKNOWN
+
+
+def _tensor_method(vm: Machine, receiver: Tensor, name: str, args: Arguments, node: ast.AST) -> Value:
+    if not args.holds_traced():
+        if args.may_hold_traced():
+            return MAYBE
+        plain = calltable.call(f"torch.Tensor.{name}", [], constant_self=True, release=vm.facts.release)
+        return REAL_TENSOR if plain.result == "unknown" else _plain(name, plain, plain.value is None)
+    return measured(vm, f"torch.Tensor.{name}", args, node, constant_self=True, receiver=receiver)
+
+
+def _constant_method(
+    vm: Machine, frame: Frame, receiver: Const, name: str, args: Arguments, node: ast.AST
+) -> Value:
+    values = args.positional
+    if all(isinstance(value, Const) for value in values) and not args.keywords and args.extra is None:
+        return evaluate.fold(lambda own, *rest: getattr(own, name)(*rest), receiver, *values)  # type: ignore[arg-type]
+    if name == "join" and values:
+        spread = containers.iterate(vm, frame, values[0], node, "iter.call")
+        if all(isinstance(item, Const) for item in spread.items) and spread.rest is None:
+            return evaluate.fold(lambda own, *parts: own.join(parts), receiver, *spread.items)  # type: ignore[arg-type]
+    if name == "format" and args.holds_traced():
+        vm.note("silent.text", node, origin=_origin(args))
+    return UNKNOWN
+
+
+def extend(vm: Machine, frame: Frame, target: Sequence, more: Value, node: ast.AST) -> None:
+    spread = containers.iterate(vm, frame, more, node, "iter.call")
+    if target.rest is None:
+        vm.heap.refill(target, [*target.items, *spread.items], spread.rest)
+    else:
+        vm.heap.refill(target, target.items, join_all([target.rest, *spread.members()]))
+
+
+def _append(vm: Machine, target: Sequence, value: Value) -> None:
+    if target.rest is None:
+        vm.heap.refill(target, [*target.items, value], None)
+    else:
+        vm.heap.refill(target, target.items, join(target.rest, value))
+
+
+def _sequence_method(
+    vm: Machine, frame: Frame, receiver: Sequence, name: str, args: Arguments, node: ast.AST
+) -> Value:
+    first = args.get(0, "")
+    if name in {"append", "add", "appendleft"} and first is not None:
+        if vm.tracing and holds_traced(first):
+            vm.note("silent.append", node)
+        _append(vm, receiver, first)
+        return NONE
+    if name in {"extend", "update"} and first is not None:
+        extend(vm, frame, receiver, first, node)
+        return NONE
+    if name == "insert" and len(args.positional) == 2:
+        position, value = args.positional
+        if isinstance(position, Const) and isinstance(position.value, int) and receiver.rest is None:
+            items = list(receiver.items)
+            items.insert(position.value, value)
+            vm.heap.refill(receiver, items, None)
+        else:
+            vm.heap.refill(receiver, [], join_all([*receiver.members(), value]))
+        return NONE
+    if name in {"pop", "popleft"}:
+        return _pop(vm, receiver, first if first is not None else Const(0 if name == "popleft" else -1), node)
+    if name == "reverse":
+        if receiver.rest is None:
+            vm.heap.refill(receiver, receiver.items[::-1], None)
+        return NONE
+    if name == "copy":
+        return Sequence(receiver.kind, list(receiver.items), receiver.rest)
+    if name == "clear":
+        vm.heap.refill(receiver, [], None)
+        return NONE
+    if name in {"sort", "remove", "discard"}:
+        if name == "sort" and any(isinstance(item, Traced) for item in receiver.members()):
+            vm.event("bool.minmax", node, exception="TraceError")
+        if name != "sort":
+            vm.heap.refill(receiver, [], join_all(receiver.members()) if receiver.items or receiver.rest else UNKNOWN)
+        return NONE
+    if name in {"index", "count"} and first is not None:
+        if isinstance(first, Traced) and receiver.items:
+            vm.event("bool.in", node, origin=first.origin)
+        return UNKNOWN
+    if name == "_asdict" or name == "_replace":
+        return UNKNOWN
+    if name in {"__iter__", "__reversed__"}:
+        return receiver
+    if name == "__len__":
+        return containers.length(receiver)
+    if name == "__getitem__" and first is not None:
+        return containers.sequence_item(vm, receiver, first, node)
+    if name in {"union", "intersection", "difference"}:
+        return Sequence("set", [], UNKNOWN)
+    return MAYBE if args.may_hold_traced() else UNKNOWN
+
+
+def _pop(vm: Machine, receiver: Sequence, position: Value, node: ast.AST) -> Value:
+    if isinstance(position, Traced):
+        vm.event("index.call", node, origin=position.origin, exception="TypeError")
+        return join_all(receiver.members())
+    if isinstance(position, Const) and isinstance(position.value, int) and receiver.rest is None:
+        index = position.value
+        if -len(receiver.items) <= index < len(receiver.items):
+            items = list(receiver.items)
+            value = items.pop(index)
+            vm.heap.refill(receiver, items, None)
+            return value
+    value = join_all(receiver.members()) if receiver.items or receiver.rest is not None else UNKNOWN
+    vm.heap.refill(receiver, [], value)
+    return value
+
+
+def _mapping_method(
+    vm: Machine, frame: Frame, receiver: Mapping, name: str, args: Arguments, node: ast.AST
+) -> Value:
+    first = args.get(0, "")
+    rest = receiver.rest
+    if name == "items":
+        pairs: list[Value] = [Sequence("tuple", [key, value]) for key, value in receiver.items.values()]
+        return Sequence("list", pairs, None if rest is None else Sequence("tuple", [UNKNOWN, rest]))
+    if name == "keys":
+        return Sequence("list", [pair[0] for pair in receiver.items.values()], None if rest is None else UNKNOWN)
+    if name == "values":
+        return Sequence("list", [pair[1] for pair in receiver.items.values()], rest)
+    if name in {"get", "pop", "setdefault"} and first is not None:
+        return _lookup(vm, frame, receiver, name, first, args, node)
+    if name == "update":
+        result = Mapping(dict(receiver.items), rest)
+        if first is not None:
+            if isinstance(first, Traced):
+                vm.event("iter.call", node, origin=first.origin)
+            calls.spread_mapping(vm, frame, first if not isinstance(first, Traced) else UNKNOWN, node, result)
+        for key, value in args.keywords.items():
+            containers.store(result, Const(key), value)
+        vm.heap.refill(receiver, result.items, result.rest)
+        return NONE
+    if name == "copy":
+        return Mapping(dict(receiver.items), rest)
+    if name == "clear":
+        vm.heap.refill(receiver, {}, None)
+        return NONE
+    if name in {"__getitem__", "__missing__"} and first is not None:
+        return containers.mapping_item(vm, receiver, first, node)
+    if name == "__setitem__" and len(args.positional) == 2:
+        containers.set_item(vm, frame, receiver, args.positional[0], args.positional[1], node)
+        return NONE
+    if name == "__contains__" and first is not None:
+        return decide.member(vm, frame, first, receiver, node)
+    return MAYBE if args.may_hold_traced() else UNKNOWN
+
+
+def _lookup(
+    vm: Machine, frame: Frame, receiver: Mapping, name: str, key: Value, args: Arguments, node: ast.AST
+) -> Value:
+    default = args.get(1, "default")
+    if default is None and name != "pop":
+        default = NONE
+    known = key_of(key)
+    if known is not None and known in receiver.items:
+        value = receiver.items[known][1]
+        if name == "pop":
+            items = dict(receiver.items)
+            del items[known]
+            vm.heap.refill(receiver, items, receiver.rest)
+        return value
+    if isinstance(key, Traced):
+        vm.note("silent.key", node, origin=key.origin)
+    if name == "setdefault" and default is not None and receiver.rest is None and known is not None:
+        vm.heap.refill(receiver, {**receiver.items, known: (key, default)}, None)
+    if known is not None and receiver.rest is None:
+        return default if default is not None else UNKNOWN
+    if known is not None and receiver.rest is not None and default is not None:
+        return Unknown(maybe=may_hold_traced(receiver.rest) or may_be_traced(default), likely=likely_of(default))
+    entries = [pair[1] for pair in receiver.items.values()]
+    return join_all([*entries, *(v for v in (receiver.rest, default) if v is not None)])
+
+
+# -- decorators -------------------------------------------------------------------------------------------------------
+
+_KEEPS: Final = frozenset(
+    "functools.lru_cache functools.cache functools.singledispatch abc.abstractmethod typing.overload typing.final "
+    "dataclasses.dataclass contextlib.contextmanager torch.jit.ignore torch.jit.unused torch.jit.export torch.fx.wrap "
+    "torch.jit.script_method functools.total_ordering enum.unique typing.runtime_checkable".split()
+)
+_SCRIPTED: Final = frozenset({"torch.jit.script", "torch.jit.trace"})
+
+
+def decorate(vm: Machine, decorator: Value, value: Value, node: ast.AST) -> Value:
+    """What a library decorator makes of a function."""
+    if isinstance(decorator, Instance) and isinstance(decorator.cls, External):
+        name = decorator.cls.name
+    elif isinstance(decorator, External):
+        name = decorator.name
+    else:
+        return value
+    name = vm.facts.canonical(name)
+    if name in _SCRIPTED and isinstance(value, (Function, Decorated)):
+        return Instance(External("torch.jit.ScriptFunction"), {}, expression=getattr(value, "name", "function"))
+    if name in _KEEPS or not isinstance(value, (Function, Decorated)):
+        return value
+    parameters = vm.facts.decorator_parameters(name)
+    return value if parameters is None else Decorated(value, name, parameters)
+
+
+# -- models of builtins -----------------------------------------------------------------------------------------------
+
+
+def _len(vm: Machine, frame: Frame, args: Arguments, node: ast.AST) -> Value:
+    value = args.get(0, "obj")
+    if value is None:
+        return UNKNOWN
+    if isinstance(value, Traced):
+        return measured(vm, "builtins.len", args, node)
+    if isinstance(value, Instance):
+        method_ = classes.find(vm, value.cls, "__len__")
+        if isinstance(method_, Function):
+            return calls.invoke(vm, frame, method_, [value], node)
+        return containers.length(value.children) if value.children is not None else UNKNOWN
+    if isinstance(value, Union):
+        kept = [o for o in value.options if not isinstance(o, Const) or o.value is not None]
+        return calls.each(vm, kept, lambda o: _len(vm, frame, Arguments([o]), node), node)
+    return containers.length(value)
+
+
+def _isinstance(vm: Machine, frame: Frame, args: Arguments, node: ast.AST) -> Value:
+    value, wanted = args.get(0, ""), args.get(1, "")
+    if value is None or wanted is None:
+        return UNKNOWN
+    if isinstance(value, Traced):
+        vm.note("silent.isinstance", node, origin=value.origin)
+    answer = classes.is_instance(vm, value, wanted)
+    if answer is not None:
+        return const(answer)
+    likely = likely_of(value)
+    if likely is not None and likely is not value:
+        return Unknown(likely=const(classes.is_instance(vm, likely, wanted)))
+    return UNKNOWN
+
+
+def _issubclass(vm: Machine, frame: Frame, args: Arguments, node: ast.AST) -> Value:
+    value, wanted = args.get(0, ""), args.get(1, "")
+    if isinstance(value, Class) and isinstance(wanted, Class):
+        classes.resolve_bases(vm, value)
+        return const(wanted in value.mro) if value.complete else UNKNOWN
+    return UNKNOWN
+
+
+def _hasattr(vm: Machine, frame: Frame, args: Arguments, node: ast.AST) -> Value:
+    value, name = args.get(0, ""), args.get(1, "")
+    if isinstance(value, Traced):
+        vm.note("silent.hasattr", node, origin=value.origin)
+        return TRUE
+    if not isinstance(name, Const) or not isinstance(name.value, str):
+        return UNKNOWN
+    if isinstance(value, Instance):
+        if name.value in value.attributes or classes.find(vm, value.cls, name.value) is not None:
+            return TRUE
+        return UNKNOWN if value.open or classes.is_module(vm, value) else _absent(vm, value, name.value)
+    if isinstance(value, Const):
+        return const(hasattr(value.value, name.value))
+    if isinstance(value, Sequence):
+        return const(hasattr(tuple if value.kind == "tuple" else list, name.value) or name.value in value.fields)
+    if isinstance(value, Mapping):
+        return const(hasattr(dict, name.value))
+    if isinstance(value, Tensor):
+        return TRUE if name.value in calltable.members("torch.Tensor") else UNKNOWN
+    return UNKNOWN
+
+
+def _absent(vm: Machine, value: Instance, name: str) -> Value:
+    if not isinstance(value.cls, Class) or not value.cls.complete:
+        return UNKNOWN
+    if any(isinstance(base, External) for base in value.cls.mro):
+        return UNKNOWN
+    return FALSE if classes.find(vm, value.cls, "__getattr__") is None else UNKNOWN
+
+
+def _getattr(vm: Machine, frame: Frame, args: Arguments, node: ast.AST) -> Value:
+    owner, name, default = args.get(0, ""), args.get(1, ""), args.get(2, "")
+    if owner is None or name is None:
+        return UNKNOWN
+    if isinstance(name, Traced):
+        vm.event("key.lookup", node, origin=name.origin, exception="TypeError")
+        return MAYBE
+    if isinstance(name, Const) and isinstance(name.value, str):
+        present = default is None or _present(vm, owner, name.value)
+        if present is None:
+            found = attributes.load(vm, frame, owner, name.value, node)
+            likely = likely_of(found) if not (isinstance(found, Unknown) and found.likely is None) else default
+            return Unknown(maybe=may_be_traced(found), likely=likely) if isinstance(found, Unknown) else found
+        if present:
+            return attributes.load(vm, frame, owner, name.value, node)
+        return default if default is not None else UNKNOWN
+    if isinstance(owner, Traced):
+        return vm.traced(node, owner)
+    if isinstance(owner, Instance) and classes.is_module(vm, owner):
+        kept = [v for v in owner.attributes.values() if classes.is_module(vm, v)]
+        return join_all(kept) if kept else UNKNOWN
+    return UNKNOWN
+
+
+def _present(vm: Machine, owner: Value, name: str) -> bool | None:
+    """Whether an object has an attribute, for ``getattr`` with a default."""
+    if isinstance(owner, Traced):
+        return True
+    if isinstance(owner, Instance):
+        if name in owner.attributes or classes.find(vm, owner.cls, name) is not None:
+            return True
+        if isinstance(owner.cls, Class) and owner.cls.complete and not owner.open:
+            return False if vm.facts.attribute(vm, owner, name) is None else True
+        return None
+    if isinstance(owner, Namespace):
+        return True
+    if isinstance(owner, Const):
+        return hasattr(owner.value, name)
+    return None
+
+
+def _setattr(vm: Machine, frame: Frame, args: Arguments, node: ast.AST) -> Value:
+    owner, name, value = args.get(0, ""), args.get(1, ""), args.get(2, "")
+    if owner is None or value is None:
+        return NONE
+    if isinstance(name, Const) and isinstance(name.value, str):
+        attributes.store(vm, frame, owner, name.value, value, node)
+    elif isinstance(owner, Instance):
+        owner.open = True
+        classes.register(value)
+    return NONE
+
+
+def _range(vm: Machine, frame: Frame, args: Arguments, node: ast.AST) -> Value:
+    traced = next((value for value in args.positional if isinstance(value, Traced)), None)
+    if traced is not None:
+        vm.event("index.range", node, origin=traced.origin, exception="TypeError")
+        return Sequence("iterator", [], UNKNOWN)
+    numbers = [value.value for value in args.positional if isinstance(value, Const) and isinstance(value.value, int)]
+    if len(numbers) == len(args.positional) and numbers and args.extra is None:
+        try:
+            values = range(*numbers)
+        except (TypeError, ValueError):
+            return UNKNOWN
+        if len(values) <= MAX_RANGE:
+            return Sequence("iterator", [Const(number) for number in values])
+    return Sequence("iterator", [], UNKNOWN)
+
+
+def _enumerate(vm: Machine, frame: Frame, args: Arguments, node: ast.AST) -> Value:
+    value = args.get(0, "iterable")
+    if value is None:
+        return UNKNOWN
+    start = args.get(1, "start")
+    offset = start.value if isinstance(start, Const) and isinstance(start.value, int) else 0 if start is None else None
+    spread = containers.iterate(vm, frame, value, node, "iter.call")
+    items: list[Value] = [
+        Sequence("tuple", [UNKNOWN if offset is None else Const(offset + position), item])
+        for position, item in enumerate(spread.items)
+    ]
+    return Sequence("iterator", items, None if spread.rest is None else Sequence("tuple", [UNKNOWN, spread.rest]))
+
+
+def _zip(vm: Machine, frame: Frame, args: Arguments, node: ast.AST) -> Value:
+    spreads = [containers.iterate(vm, frame, value, node, "iter.call") for value in args.positional]
+    if not spreads:
+        return Sequence("iterator", [], MAYBE if args.may_hold_traced() else UNKNOWN)
+    exact = [len(spread.items) for spread in spreads if spread.rest is None]
+    known = min(exact) if exact else min(len(spread.items) for spread in spreads)
+    items: list[Value] = []
+    for position in range(known):
+        row = [s.items[position] if position < len(s.items) else s.rest or UNKNOWN for s in spreads]
+        items.append(Sequence("tuple", row))
+    if exact:
+        return Sequence("iterator", items)
+    return Sequence("iterator", items, Sequence("tuple", [s.rest if s.rest is not None else UNKNOWN for s in spreads]))
+
+
+def _map(vm: Machine, frame: Frame, args: Arguments, node: ast.AST) -> Value:
+    function, *iterables = args.positional
+    spreads = [containers.iterate(vm, frame, value, node, "iter.call") for value in iterables]
+    if len(spreads) != 1:
+        return Sequence("iterator", [], MAYBE if args.may_hold_traced() else UNKNOWN)
+    results = [calls.invoke(vm, frame, function, [item], node) for item in spreads[0].items]
+    rest = None if spreads[0].rest is None else calls.invoke(vm, frame, function, [spreads[0].rest], node)
+    return Sequence("iterator", results, rest)
+
+
+def _filter(vm: Machine, frame: Frame, args: Arguments, node: ast.AST) -> Value:
+    if len(args.positional) != 2:
+        return UNKNOWN
+    function, iterable = args.positional
+    spread = containers.iterate(vm, frame, iterable, node, "iter.call")
+    for item in spread.members():
+        answer = item if isinstance(function, Const) else calls.invoke(vm, frame, function, [item], node)
+        if isinstance(answer, Traced):
+            vm.event("bool.call", node, origin=answer.origin)
+    members = list(spread.members())
+    return Sequence("iterator", [], join_all(members)) if members else Sequence("iterator", [])
+
+
+def _copy_to(kind: str) -> Model:
+    def model(vm: Machine, frame: Frame, args: Arguments, node: ast.AST) -> Value:
+        value = args.get(0, "iterable")
+        if value is None:
+            return Sequence(kind, [])  # type: ignore[arg-type]
+        spread = containers.iterate(vm, frame, value, node, "iter.call")
+        return Sequence(kind, list(spread.items), spread.rest)  # type: ignore[arg-type]
+
+    return model
+
+
+def _reversed(vm: Machine, frame: Frame, args: Arguments, node: ast.AST) -> Value:
+    value = args.get(0, "")
+    if value is None:
+        return UNKNOWN
+    if isinstance(value, Traced):
+        return measured(vm, "builtins.reversed", args, node)
+    spread = containers.iterate(vm, frame, value, node, "iter.call")
+    if spread.rest is None:
+        return Sequence("iterator", spread.items[::-1])
+    return Sequence("iterator", [], join_all(spread.members()))
+
+
+def _sorted(vm: Machine, frame: Frame, args: Arguments, node: ast.AST) -> Value:
+    value = args.get(0, "iterable")
+    if value is None:
+        return UNKNOWN
+    spread = containers.iterate(vm, frame, value, node, "iter.call")
+    _compared(vm, spread, node)
+    members = list(spread.members())
+    return Sequence("list", [], join_all(members)) if members else Sequence("list", [])
+
+
+def _compared(vm: Machine, spread: Sequence, node: ast.AST) -> None:
+    """Comparing elements needs the truth of every result."""
+    traced = next((item for item in spread.members() if isinstance(item, Traced)), None)
+    if traced is not None and (len(spread.items) > 1 or spread.rest is not None):
+        vm.event("bool.minmax", node, origin=traced.origin)
+
+
+def _minmax(vm: Machine, frame: Frame, args: Arguments, node: ast.AST) -> Value:
+    if len(args.positional) == 1:
+        spread = containers.iterate(vm, frame, args.positional[0], node, "iter.call")
+    else:
+        spread = Sequence("tuple", list(args.positional), args.extra)
+    _compared(vm, spread, node)
+    members = list(spread.members())
+    if members and all(isinstance(item, Const) for item in members) and spread.rest is None and not args.keywords:
+        pick = max if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "max" else min
+        return evaluate.fold(pick, *members) if len(members) > 1 else members[0]  # type: ignore[arg-type]
+    return join_all(members) if any(may_be_traced(m) for m in members) else UNKNOWN
+
+
+def _sum(vm: Machine, frame: Frame, args: Arguments, node: ast.AST) -> Value:
+    value = args.get(0, "")
+    if value is None:
+        return UNKNOWN
+    spread = containers.iterate(vm, frame, value, node, "iter.call")
+    traced = next((item for item in spread.members() if isinstance(item, Traced)), None)
+    if traced is not None:
+        return vm.traced(node, traced)
+    if any(may_be_traced(item) for item in spread.members()):
+        return MAYBE
+    if any(isinstance(item, Tensor) for item in spread.members()):
+        return REAL_TENSOR
+    if spread.rest is None and all(isinstance(item, Const) for item in spread.items):
+        return evaluate.fold(lambda *numbers: sum(numbers), *spread.items)  # type: ignore[arg-type]
+    return UNKNOWN
+
+
+def _quantified(every: bool) -> Model:
+    def model(vm: Machine, frame: Frame, args: Arguments, node: ast.AST) -> Value:
+        value = args.get(0, "")
+        if value is None:
+            return UNKNOWN
+        spread = containers.iterate(vm, frame, value, node, "iter.call")
+        unknown = spread.rest is not None and not isinstance(spread.rest, Traced)
+        for item in spread.members():
+            verdict = decide.truth(vm, frame, item, node, "bool.minmax")
+            if verdict.traced:
+                return UNKNOWN
+            if verdict.truth is None:
+                unknown = True
+            elif verdict.truth != every:
+                return const(not every)
+        return UNKNOWN if unknown else const(every)
+
+    return model
+
+
+def _type(vm: Machine, frame: Frame, args: Arguments, node: ast.AST) -> Value:
+    value = args.get(0, "")
+    if isinstance(value, Traced):
+        vm.note("silent.isinstance", node, origin=value.origin)
+        return External("torch.fx.proxy.Proxy")
+    if isinstance(value, Instance):
+        return value.cls
+    if isinstance(value, Const):
+        return External(f"builtins.{type(value.value).__name__}")
+    if isinstance(value, Sequence) and value.kind != "iterator":
+        return External(f"builtins.{value.kind}")
+    if isinstance(value, Mapping):
+        return External("builtins.dict")
+    if isinstance(value, Tensor):
+        return External("torch.nn.Parameter" if value.parameter else "torch.Tensor")
+    return UNKNOWN
+
+
+def _super(vm: Machine, frame: Frame, args: Arguments, node: ast.AST) -> Value:
+    cls, receiver = args.get(0, ""), args.get(1, "")
+    return Super(cls, receiver) if isinstance(cls, Class) and receiver is not None else UNKNOWN
+
+
+def _dict(vm: Machine, frame: Frame, args: Arguments, node: ast.AST) -> Value:
+    result = Mapping({})
+    given = args.get(0, "")
+    if isinstance(given, Mapping):
+        result = Mapping(dict(given.items), given.rest)
+    elif given is not None:
+        spread = containers.iterate(vm, frame, given, node, "iter.call")
+        for position, pair in enumerate(spread.members()):
+            key, value = containers.unpack(vm, frame, pair, 2, node, exact=False)
+            if position < len(spread.items):
+                containers.store(result, key, value)
+            else:
+                result.rest = value if result.rest is None else join(result.rest, value)
+    for name, value in args.keywords.items():
+        containers.store(result, Const(name), value)
+    if args.extra_keywords is not None:
+        result.rest = args.extra_keywords if result.rest is None else join(result.rest, args.extra_keywords)
+    return result
+
+
+def _default_dict(vm: Machine, frame: Frame, args: Arguments, node: ast.AST) -> Value:
+    return Mapping({}, UNKNOWN)
+
+
+def _iter(vm: Machine, frame: Frame, args: Arguments, node: ast.AST) -> Value:
+    value = args.get(0, "")
+    if value is None:
+        return UNKNOWN
+    return containers.iterate(vm, frame, value, node, "iter.call")
+
+
+def _next(vm: Machine, frame: Frame, args: Arguments, node: ast.AST) -> Value:
+    value = args.get(0, "")
+    if isinstance(value, Sequence):
+        members = list(value.members())
+        if value.kind == "iterator" and value.items:
+            vm.heap.refill(value, value.items[1:], value.rest)
+        return members[0] if members else args.get(1, "default") or UNKNOWN
+    if isinstance(value, Traced):
+        return measured(vm, "builtins.next", args, node)
+    return MAYBE if args.may_hold_traced() else UNKNOWN
+
+
+def _converted(name: str, function: Callable[..., Any]) -> Model:
+    """int, float, bool, str, ...: measured for a Proxy, folded for constants."""
+
+    def model(vm: Machine, frame: Frame, args: Arguments, node: ast.AST) -> Value:
+        if args.holds_traced():
+            return measured(vm, name, args, node)
+        if args.positional and all(isinstance(value, Const) for value in args.positional) and not args.keywords:
+            return evaluate.fold(function, *args.positional)  # type: ignore[arg-type]
+        if args.positional and len(args.positional) == 1 and isinstance(args.positional[0], Unknown):
+            likely = args.positional[0].likely
+            if isinstance(likely, Const):
+                guess = evaluate.fold(function, likely)
+                return Unknown(likely=guess if isinstance(guess, Const) else None)
+        return UNKNOWN
+
+    return model
+
+
+def _bool(vm: Machine, frame: Frame, args: Arguments, node: ast.AST) -> Value:
+    value = args.get(0, "")
+    if value is None:
+        return FALSE
+    verdict = decide.truth(vm, frame, value, node, "bool.call")
+    return UNKNOWN if verdict.truth is None else const(verdict.truth)
+
+
+def _print(vm: Machine, frame: Frame, args: Arguments, node: ast.AST) -> Value:
+    if args.holds_traced():
+        vm.note("silent.text", node, origin=_origin(args))
+    return NONE
+
+
+def _callable(vm: Machine, frame: Frame, args: Arguments, node: ast.AST) -> Value:
+    value = args.get(0, "")
+    if isinstance(value, Traced):
+        return measured(vm, "builtins.callable", args, node)
+    if isinstance(value, (Function, Bound, Class, Partial, Decorated)):
+        return TRUE
+    return FALSE if isinstance(value, (Const, Sequence, Mapping, Tensor)) else UNKNOWN
+
+
+def _nothing(vm: Machine, frame: Frame, args: Arguments, node: ast.AST) -> Value:
+    return NONE
+
+
+def _partial(vm: Machine, frame: Frame, args: Arguments, node: ast.AST) -> Value:
+    if not args.positional:
+        return UNKNOWN
+    return Partial(args.positional[0], args.positional[1:], dict(args.keywords))
+
+
+def _wraps(vm: Machine, frame: Frame, args: Arguments, node: ast.AST) -> Value:
+    wrapped = args.get(0, "wrapped")
+    return Wraps(wrapped) if wrapped is not None else UNKNOWN
+
+
+def _reduce(vm: Machine, frame: Frame, args: Arguments, node: ast.AST) -> Value:
+    if len(args.positional) < 2:
+        return UNKNOWN
+    spread = containers.iterate(vm, frame, args.positional[1], node, "iter.call")
+    values = [*args.positional[2:3], *spread.members()]
+    if not values:
+        return UNKNOWN
+    result = values[0]
+    for value in values[1:]:
+        result = calls.invoke(vm, frame, args.positional[0], [result, value], node)
+    return result
+
+
+def _chain(vm: Machine, frame: Frame, args: Arguments, node: ast.AST) -> Value:
+    result = Sequence("iterator", [])
+    for value in args.positional:
+        spread = containers.iterate(vm, frame, value, node, "iter.call")
+        if result.rest is None:
+            result.items.extend(spread.items)
+            result.rest = spread.rest
+        else:
+            result.rest = join_all([result.rest, *spread.members()])
+    return result
+
+
+def _repeat(vm: Machine, frame: Frame, args: Arguments, node: ast.AST) -> Value:
+    value, times = args.get(0, "object"), args.get(1, "times")
+    if value is None:
+        return UNKNOWN
+    if isinstance(times, Const) and isinstance(times.value, int) and 0 <= times.value <= MAX_RANGE:
+        return Sequence("iterator", [value] * times.value)
+    return Sequence("iterator", [], value)
+
+
+def _copy(vm: Machine, frame: Frame, args: Arguments, node: ast.AST) -> Value:
+    value = args.get(0, "x")
+    if isinstance(value, Sequence):
+        return Sequence(value.kind, list(value.items), value.rest, value.fields)
+    if isinstance(value, Mapping):
+        return Mapping(dict(value.items), value.rest)
+    if isinstance(value, Instance):
+        return Instance(
+            value.cls, dict(value.attributes), value.arguments, value.children, False, value.expression, value.open
+        )
+    if value is not None and args.holds_traced():
+        vm.note("silent.copy", node, origin=_origin(args))
+        return vm.traced(node, _first_traced(args))
+    return value if value is not None else UNKNOWN
+
+
+def _find_spec(vm: Machine, frame: Frame, args: Arguments, node: ast.AST) -> Value:
+    name = args.get(0, "name")
+    if isinstance(name, Const) and isinstance(name.value, str) and vm.project.has_packages:
+        if not vm.project.exists(name.value) and name.value.partition(".")[0] not in {"torch", "numpy"}:
+            return NONE
+        return Unknown(truth=True, is_none=False)
+    return UNKNOWN
+
+
+def _checkpoint(vm: Machine, frame: Frame, args: Arguments, node: ast.AST) -> Value:
+    """``torch.utils.checkpoint.checkpoint(f, x)`` calls f, which is traced through."""
+    function = args.get(0, "function")
+    if function is None:
+        return MAYBE
+    vm.note("silent.checkpoint", node)
+    own = {"use_reentrant", "context_fn", "determinism_check", "debug", "preserve_rng_state", "early_stop"}
+    keywords = {name: value for name, value in args.keywords.items() if name not in own and name != "function"}
+    return calls.call(vm, frame, function, Arguments(args.positional[1:], keywords, args.extra), node)
+
+
+def _parameter(vm: Machine, frame: Frame, args: Arguments, node: ast.AST) -> Value:
+    if args.holds_traced():
+        return measured(vm, "torch.nn.Parameter", args, node)
+    return Tensor(parameter=True)
+
+
+def _size(vm: Machine, frame: Frame, args: Arguments, node: ast.AST) -> Value:
+    if args.holds_traced():
+        return measured(vm, "torch.Size", args, node)
+    value = args.get(0, "")
+    return Sequence("tuple", list(value.items), value.rest) if isinstance(value, Sequence) else UNKNOWN
+
+
+def _script(vm: Machine, frame: Frame, args: Arguments, node: ast.AST) -> Value:
+    value = args.get(0, "obj")
+    if isinstance(value, Instance):
+        return Instance(External("torch.jit.RecursiveScriptModule"), {}, open=True, expression=value.expression)
+    if isinstance(value, (Function, Decorated)):
+        return decorate(vm, External("torch.jit.script"), value, node)
+    return UNKNOWN
+
+
+def _annotated(vm: Machine, frame: Frame, args: Arguments, node: ast.AST) -> Value:
+    return args.get(1, "the_value") or UNKNOWN
+
+
+def _object(name: str) -> Model:
+    def model(vm: Machine, frame: Frame, args: Arguments, node: ast.AST) -> Value:
+        function = args.get(0, "")
+        if isinstance(function, (Function, Decorated)) and len(args.positional) == 1:
+            return decorate(vm, External(name), function, node)  # a bare decorator
+        return Instance(External(name), {}, dict(args.keywords), open=True, expression=name)
+
+    return model
+
+
+def _lru_cache(vm: Machine, frame: Frame, args: Arguments, node: ast.AST) -> Value:
+    function = args.get(0, "user_function")
+    return function if isinstance(function, (Function, Decorated)) else Instance(External("functools.lru_cache"), {})
+
+
+def _operator(name: str) -> Model:
+    function = getattr(operator, name)
+
+    def model(vm: Machine, frame: Frame, args: Arguments, node: ast.AST) -> Value:
+        if args.holds_traced():
+            return measured(vm, f"operator.{name}", args, node)
+        if args.positional and all(isinstance(value, Const) for value in args.positional):
+            return evaluate.fold(function, *args.positional)  # type: ignore[arg-type]
+        return MAYBE if args.may_hold_traced() else UNKNOWN
+
+    return model
+
+
+def _cast(vm: Machine, frame: Frame, args: Arguments, node: ast.AST) -> Value:
+    return args.get(1, "val") or UNKNOWN
+
+
+_CONTEXTS: Final = (
+    "torch.no_grad torch.enable_grad torch.inference_mode torch.set_grad_enabled torch.autocast torch.amp.autocast "
+    "torch.cuda.amp.autocast torch.cpu.amp.autocast torch.profiler.record_function torch.autograd.profiler.record_function "
+    "contextlib.nullcontext contextlib.suppress contextlib.ExitStack"
+).split()
+
+_MODELS: Final[dict[str, Model]] = {
+    "builtins.len": _len,
+    "builtins.isinstance": _isinstance,
+    "torch.jit.isinstance": _isinstance,
+    "builtins.issubclass": _issubclass,
+    "builtins.hasattr": _hasattr,
+    "builtins.getattr": _getattr,
+    "builtins.setattr": _setattr,
+    "builtins.range": _range,
+    "builtins.enumerate": _enumerate,
+    "builtins.zip": _zip,
+    "builtins.map": _map,
+    "builtins.filter": _filter,
+    "builtins.reversed": _reversed,
+    "builtins.sorted": _sorted,
+    "builtins.list": _copy_to("list"),
+    "builtins.tuple": _copy_to("tuple"),
+    "builtins.set": _copy_to("set"),
+    "builtins.frozenset": _copy_to("set"),
+    "collections.deque": _copy_to("list"),
+    "builtins.dict": _dict,
+    "collections.OrderedDict": _dict,
+    "collections.defaultdict": _default_dict,
+    "builtins.iter": _iter,
+    "builtins.next": _next,
+    "builtins.sum": _sum,
+    "builtins.min": _minmax,
+    "builtins.max": _minmax,
+    "builtins.any": _quantified(False),
+    "builtins.all": _quantified(True),
+    "builtins.print": _print,
+    "builtins.type": _type,
+    "builtins.callable": _callable,
+    "builtins.super": _super,
+    "builtins.bool": _bool,
+    "builtins.int": _converted("builtins.int", int),
+    "builtins.float": _converted("builtins.float", float),
+    "builtins.str": _converted("builtins.str", str),
+    "builtins.abs": _converted("builtins.abs", abs),
+    "builtins.round": _converted("builtins.round", round),
+    "builtins.pow": _converted("builtins.pow", pow),
+    "builtins.divmod": _converted("builtins.divmod", divmod),
+    "functools.partial": _partial,
+    "functools.wraps": _wraps,
+    "functools.reduce": _reduce,
+    "functools.lru_cache": _lru_cache,
+    "itertools.chain": _chain,
+    "itertools.repeat": _repeat,
+    "copy.copy": _copy,
+    "copy.deepcopy": _copy,
+    "importlib.util.find_spec": _find_spec,
+    "typing.cast": _cast,
+    "warnings.warn": _nothing,
+    "torch.utils.checkpoint.checkpoint": _checkpoint,
+    "torch.nn.Parameter": _parameter,
+    "torch.Size": _size,
+    "torch.jit.script": _script,
+    "torch.jit.annotate": _annotated,
+    **{name: _object(name) for name in _CONTEXTS},
+    **{f"operator.{name}": _operator(name) for name in ("add", "sub", "mul", "truediv", "floordiv", "eq", "ne", "lt", "gt", "getitem")},
+}

@@ -1,0 +1,331 @@
+"""The state of one abstract run: the path taken so far, what happened on it, and forks.
+
+A *path* is a sequence of decisions. A decision on a static value that is not known (the configuration) makes two
+paths, each under a guard; a decision on a traced value is an event, after which both sides are looked at. Where both
+sides come back together the paths are joined again, so the cost does not grow with the number of decisions.
+
+``failed`` says whether stock tracing would already have stopped on this path. When every way out of the root has
+failed, the verdict is ``fails``.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Final
+
+from fxlint.predict.heap import Changes, Heap
+from fxlint.predict.scopes import Frame, ModuleScope
+from fxlint.predict.values import TRUE, Instance, Origin, Traced, Unknown, Value, join
+from fxlint.project.source import SourceFile
+
+if TYPE_CHECKING:
+    from fxlint.predict.facts import Facts
+    from fxlint.project.index import Project
+
+MAX_DEPTH: Final = 60
+MAX_STEPS: Final = 400_000
+
+
+class PathEnd(Exception):
+    """No way leads on from here: a raise under a condition of the configuration, or a call that never returns."""
+
+
+class Unwind(Exception):
+    """An exception of the traced program on its way to a handler that catches it."""
+
+    def __init__(self, handler: Handler) -> None:
+        self.handler = handler
+
+
+class OutOfBudget(Exception):
+    """The root needs more steps than the bound allows."""
+
+
+@dataclass(eq=False, slots=True)
+class Handler:
+    """A try statement being run: the exception types it catches (None catches all) and how it was reached."""
+
+    catches: Callable[[Value | str], bool]
+    entries: list[Changes] = field(default_factory=list)
+
+
+@dataclass(frozen=True, slots=True)
+class Guard:
+    """A condition under which the present path is taken."""
+
+    source: SourceFile
+    node: ast.AST
+    positive: bool
+    traced: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Event:
+    """One thing that tracing cannot do, met on a path.
+
+    ``frames`` are the places of the call chain, outermost first, the construct itself last. ``exception`` is the type
+    that the stock tracer raises. ``first`` is set where nothing had failed before on the path; ``likely`` where the
+    path is that of the default configuration. ``swallowed`` marks an exception that a handler of the program catches.
+    """
+
+    kind: str
+    frames: tuple[tuple[SourceFile, ast.AST], ...]
+    guards: tuple[Guard, ...]
+    origin: Origin | None
+    exception: str
+    callee: str
+    first: bool
+    likely: bool
+    swallowed: bool = False
+
+
+class Machine:
+    """One abstract run of one root. The interpreter's parts are functions that take it as their first argument."""
+
+    def __init__(self, project: Project, facts: Facts) -> None:
+        self.project = project
+        self.facts = facts
+        self.heap = Heap()
+        self.scopes: dict[str, ModuleScope] = {}
+        self.frames: list[Frame] = []
+        self.guards: list[Guard] = []
+        self.handlers: list[Handler] = []
+        self.events: list[Event] = []
+        self.failed = False
+        self.unlikely = 0
+        self.tracing = False
+        self.loose = 0
+        self.steps = 0
+        self.root: Instance | None = None
+        self.root_module: ModuleScope | None = None
+        self.training = Unknown(likely=TRUE)
+        self.unresolved: dict[str, tuple[SourceFile, ast.AST]] = {}
+
+    # -- a root -------------------------------------------------------------------------------------------------
+
+    def reset(self) -> None:
+        """Forget the run of one root, keep what holds for all of them (modules, classes, constants)."""
+        self.heap.rollback(0)
+        self.frames.clear()
+        self.guards.clear()
+        self.handlers.clear()
+        self.events = []
+        self.unresolved = {}
+        self.failed = False
+        self.unlikely = 0
+        self.loose = 0
+        self.steps = 0
+        self.tracing = False
+
+    def within_root(self, module: Instance) -> bool:
+        """Whether the tracer finds the module when it walks from the root."""
+        return module.registered or module is self.root
+
+    def tick(self) -> None:
+        self.steps += 1
+        if self.steps > MAX_STEPS:
+            raise OutOfBudget
+
+    @property
+    def frame(self) -> Frame:
+        return self.frames[-1]
+
+    # -- events -------------------------------------------------------------------------------------------------
+
+    def event(
+        self,
+        kind: str,
+        node: ast.AST,
+        *,
+        origin: Origin | None = None,
+        exception: str = "TraceError",
+        callee: str = "",
+        thrown: Value | None = None,
+    ) -> None:
+        """Something that the stock tracer stops at. Unwinds where a handler of the traced program catches it."""
+        if not self.tracing:
+            return
+        handler = self._catching(thrown if thrown is not None else exception)
+        self._record(kind, node, origin, exception, callee, swallowed=handler is not None)
+        if handler is not None:
+            raise Unwind(handler)
+        self.failed = True
+
+    def note(self, kind: str, node: ast.AST, *, origin: Origin | None = None, callee: str = "") -> None:
+        """Something worth telling that does not stop the tracer."""
+        if self.tracing:
+            self._record(kind, node, origin, "", callee, swallowed=False)
+
+    def throw(self, thrown: Value | str, node: ast.AST) -> None:
+        """An exception that the program itself raises, outside of what tracing does to it."""
+        handler = self._catching(thrown)
+        if handler is not None:
+            raise Unwind(handler)
+        raise PathEnd
+
+    def _record(
+        self, kind: str, node: ast.AST, origin: Origin | None, exception: str, callee: str, swallowed: bool
+    ) -> None:
+        places: list[tuple[SourceFile, ast.AST]] = []
+        for frame, inner in zip(self.frames, self.frames[1:], strict=False):
+            if inner.call is not None:
+                places.append((frame.source, inner.call))
+        places.append((self.frame.source, node))
+        self.events.append(
+            Event(
+                kind,
+                tuple(places),
+                tuple(self.guards),
+                origin,
+                exception,
+                callee,
+                first=not self.failed and not swallowed and bool(exception),
+                likely=not self.unlikely,
+                swallowed=swallowed,
+            )
+        )
+
+    def _catching(self, thrown: Value | str) -> Handler | None:
+        return next((handler for handler in reversed(self.handlers) if handler.catches(thrown)), None)
+
+    def traced(self, node: ast.AST, parent: Value | None, name: str = "") -> Traced:
+        """The result of a recorded operation at ``node``; ``parent`` is the operand that made it one."""
+        origin = parent.origin if isinstance(parent, Traced) else None
+        return Traced(Origin(self.frame.source, node, origin, "operation", name))
+
+    def unresolvable(self, name: str, node: ast.AST) -> None:
+        """A callable whose behaviour under tracing is not known was given a traced value."""
+        if self.tracing and not self.failed:
+            self.unresolved.setdefault(name, (self.frame.source, node))
+
+    # -- forks --------------------------------------------------------------------------------------------------
+
+    def fork(
+        self,
+        node: ast.AST,
+        then: Callable[[], bool],
+        otherwise: Callable[[], bool],
+        *,
+        likely: bool | None = None,
+        traced: bool = False,
+    ) -> bool:
+        """Take both branches of an undecided condition and join what they leave. Returns whether any falls through.
+
+        Each branch returns whether it falls through. A branch that stock tracing would have left (``failed``) does not
+        contribute values where the other one goes on.
+        """
+        source = self.frame.source
+        first = self._branch(Guard(source, node, True, traced), then, likely is False)
+        second = self._branch(Guard(source, node, False, traced), otherwise, likely is True)
+        frame = self.frame
+        if first.falls and second.falls:
+            if first.failed != second.failed:
+                alive = second if first.failed else first
+                self.heap.apply(alive.changes)
+            else:
+                self.heap.merge(first.changes, second.changes, likely)
+                self.failed = first.failed
+            return True
+        for branch in (first, second):
+            if branch.falls:
+                self.heap.apply(branch.changes)
+                self.failed = branch.failed
+                self.guards.extend(branch.guards)
+                self.unlikely = branch.unlikely
+            elif branch.left:
+                (frame.loops[-1].breaks if frame.loops else frame.pending).append(branch.changes)
+        return first.falls or second.falls
+
+    def choose(
+        self,
+        node: ast.AST,
+        then: Callable[[], Value],
+        otherwise: Callable[[], Value],
+        *,
+        likely: bool | None = None,
+        traced: bool = False,
+    ) -> Value:
+        """The value of a conditional expression: a fork whose branches give values."""
+        values: dict[bool, tuple[Value, bool]] = {}
+
+        def branch(side: bool, run: Callable[[], Value]) -> Callable[[], bool]:
+            def body() -> bool:
+                values[side] = (run(), self.failed)
+                return True
+
+            return body
+
+        if not self.fork(node, branch(True, then), branch(False, otherwise), likely=likely, traced=traced):
+            raise PathEnd
+        if len(values) == 1:
+            return next(iter(values.values()))[0]
+        (first, failed_first), (second, failed_second) = values[True], values[False]
+        if failed_first != failed_second:
+            return second if failed_first else first
+        return join(first, second, None if likely is None else first if likely else second)
+
+    def _branch(self, guard: Guard, run: Callable[[], bool], unlikely: bool) -> _Branch:
+        mark, depth, frames = self.heap.mark(), len(self.guards), len(self.frames)
+        failed, was_unlikely, handlers = self.failed, self.unlikely, len(self.handlers)
+        self.guards.append(guard)
+        self.unlikely += unlikely
+        falls = left = False
+        try:
+            falls = run()
+            left = not falls
+        except Unwind as unwind:
+            unwind.handler.entries.append(self.heap.changes(mark))
+        except PathEnd:
+            pass
+        del self.frames[frames:], self.handlers[handlers:]
+        branch = _Branch(falls, left, self.failed, self.heap.changes(mark), self.guards[depth:], self.unlikely)
+        self.heap.rollback(mark)
+        del self.guards[depth:]
+        self.failed, self.unlikely = failed, was_unlikely
+        return branch
+
+    # -- scoped state -------------------------------------------------------------------------------------------
+
+    @contextmanager
+    def at(self, frame: Frame) -> Iterator[None]:
+        """Record events as happening in this frame."""
+        self.frames.append(frame)
+        try:
+            yield
+        finally:
+            self.frames.pop()
+
+    @contextmanager
+    def untraced(self) -> Iterator[None]:
+        """Run what Python runs before tracing starts: constructors, module bodies, default values."""
+        tracing, self.tracing = self.tracing, False
+        try:
+            yield
+        finally:
+            self.tracing = tracing
+
+
+    @contextmanager
+    def detached(self) -> Iterator[None]:
+        """Run module and class bodies: outside tracing, of no path, with writes that no fork takes back."""
+        saved = (self.heap, self.frames, self.guards, self.handlers, self.failed, self.unlikely, self.loose)
+        self.heap, self.frames, self.guards, self.handlers = Heap(), [], [], []
+        self.failed, self.unlikely, self.loose = False, 0, 0
+        try:
+            with self.untraced():
+                yield
+        finally:
+            self.heap, self.frames, self.guards, self.handlers, self.failed, self.unlikely, self.loose = saved
+
+
+@dataclass(frozen=True, slots=True)
+class _Branch:
+    falls: bool
+    left: bool  # by return, break or continue
+    failed: bool
+    changes: Changes
+    guards: list[Guard]
+    unlikely: int

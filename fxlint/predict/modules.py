@@ -1,0 +1,264 @@
+"""nn.Module objects: construction, registration, and what calling one does while tracing."""
+
+from __future__ import annotations
+
+import ast
+from typing import Final
+
+from fxlint.predict import attributes, calls, classes, containers
+from fxlint.predict.arguments import Arguments
+from fxlint.predict.machine import Machine, PathEnd
+from fxlint.predict.scopes import Frame
+from fxlint.predict.values import (
+    MAYBE,
+    NONE,
+    REAL_TENSOR,
+    UNKNOWN,
+    Bound,
+    Class,
+    Const,
+    Decorated,
+    External,
+    Function,
+    Instance,
+    Mapping,
+    Sequence,
+    Tensor,
+    Traced,
+    Union,
+    Unknown,
+    Value,
+    join,
+)
+
+SEQUENTIAL: Final = "torch.nn.Sequential"
+_LISTS: Final = frozenset({"torch.nn.ModuleList", "torch.nn.ParameterList"})
+_DICTS: Final = frozenset({"torch.nn.ModuleDict", "torch.nn.ParameterDict"})
+_LEAF_PREFIXES: Final = ("torch.nn.", "torch.ao.nn.")
+
+
+# -- construction -----------------------------------------------------------------------------------------------------
+
+
+def create(vm: Machine, frame: Frame, cls: External, args: Arguments, node: ast.AST) -> Instance:
+    """``nn.Linear(...)``: an object of a library module class."""
+    created = Instance(cls, {}, expression=cls.name.rpartition(".")[2])
+    initialise(vm, frame, cls.name, created, args, node)
+    return created
+
+
+def initialise(
+    vm: Machine, frame: Frame, base: str, created: Instance, args: Arguments, node: ast.AST
+) -> None:
+    """Run the constructor of library class ``base`` on an object."""
+    name = vm.facts.canonical(base)
+    if name == SEQUENTIAL:
+        _fill_sequential(vm, created, args)
+    elif name in _LISTS:
+        given = args.get(0, "modules") or args.get(0, "values")
+        items = containers.iterate(vm, frame, given, node, "iter.call") if given is not None else Sequence("list", [])
+        _adopt(items.members())
+        created.children = Sequence("list", list(items.items), items.rest)
+    elif name in _DICTS:
+        created.children = _dictionary(vm, frame, args, node)
+    else:
+        bound = vm.facts.bind_constructor(name, args)
+        if isinstance(created.cls, External):
+            created.arguments = bound
+        else:
+            for attribute, value in vm.facts.attributes_of(name, bound).items():
+                vm.heap.put(created.attributes, attribute, value)
+
+
+def _fill_sequential(vm: Machine, created: Instance, args: Arguments) -> None:
+    first = args.get(0, "")
+    if isinstance(first, Mapping) and len(args.positional) == 1:
+        items = [pair[1] for pair in first.items.values()]
+        created.children = Sequence("list", items, first.rest)
+        for key, value in first.items.values():
+            if isinstance(key, Const) and isinstance(key.value, str):
+                created.attributes[key.value] = value
+    else:
+        created.children = Sequence("list", list(args.positional), args.extra)
+    _adopt(created.children.members())
+
+
+def _dictionary(vm: Machine, frame: Frame, args: Arguments, node: ast.AST) -> Mapping:
+    given = args.get(0, "modules") or args.get(0, "parameters")
+    result = Mapping({})
+    if isinstance(given, Mapping):
+        result = Mapping(dict(given.items), given.rest)
+    elif given is not None and not (isinstance(given, Const) and given.value is None):
+        for pair in containers.iterate(vm, frame, given, node, "iter.call").members():
+            key, value = containers.unpack(vm, frame, pair, 2, node, exact=False)
+            containers.store(result, key, value)
+    _adopt(pair[1] for pair in result.items.values())
+    return result
+
+
+def _adopt(children: object) -> None:
+    for child in children:  # type: ignore[attr-defined]
+        classes.register(child)
+
+
+# -- calls ------------------------------------------------------------------------------------------------------------
+
+
+def call_module(vm: Machine, frame: Frame, module: Instance, args: Arguments, node: ast.AST) -> Value:
+    """``module(x)`` while tracing: a leaf is recorded, another one is traced through."""
+    if not vm.tracing:
+        return REAL_TENSOR
+    if not vm.within_root(module):
+        vm.event("module.unregistered", node, exception="NameError", callee=module.expression)
+        return vm.traced(node, _first_traced(args))
+    if is_leaf(vm, module):
+        return vm.traced(node, _first_traced(args))
+    return run_forward(vm, frame, module, args, node)
+
+
+def _first_traced(args: Arguments) -> Value | None:
+    return next((value for value in args.values() if isinstance(value, Traced)), None)
+
+
+def is_leaf(vm: Machine, module: Instance) -> bool:
+    """The stock rule: modules that torch.nn defines are leaves, except Sequential."""
+    if isinstance(module.cls, Class):
+        return module.cls.module.index.name.startswith(("torch.nn", "torch.ao.nn")) and not _is_sequential(vm, module)
+    name = vm.facts.canonical(module.cls.name)
+    return name != SEQUENTIAL and (name.startswith(_LEAF_PREFIXES) or name.startswith("torch.jit."))
+
+
+def _is_sequential(vm: Machine, module: Instance) -> bool:
+    return classes.derives_from(vm, module.cls, frozenset({SEQUENTIAL}))
+
+
+def run_forward(vm: Machine, frame: Frame, module: Instance, args: Arguments, node: ast.AST) -> Value:
+    """The forward of a module that is no leaf."""
+    own = module.attributes.get("forward")
+    if own is not None:
+        return calls.call(vm, frame, own, args, node)
+    forward = classes.find(vm, module.cls, "forward")
+    if isinstance(forward, (Function, Decorated)):
+        return calls.call(vm, frame, forward, args.after(module), node)
+    if forward is not None:
+        return calls.call(vm, frame, attributes.bind(vm, forward, module), args, node)
+    base = classes.library_base_with(vm, module.cls, "forward")
+    if base is None:
+        return MAYBE
+    return library_forward(vm, frame, module, base, args, node)
+
+
+def library_forward(
+    vm: Machine, frame: Frame, module: Instance, base: str, args: Arguments, node: ast.AST
+) -> Value:
+    """A forward that torch defines, traced through because its module is no leaf: measured."""
+    name = vm.facts.canonical(base)
+    if name == SEQUENTIAL:
+        return _run_sequential(vm, frame, module, args, node)
+    if name == classes.MODULE:
+        vm.note("abstract", node)
+        raise PathEnd
+    failure = vm.facts.forward_failure(name)
+    if failure is not None and args.holds_traced():
+        vm.event("root.library", node, exception=failure, callee=name.rpartition(".")[2])
+    return vm.traced(node, _first_traced(args)) if args.holds_traced() else MAYBE
+
+
+def _run_sequential(vm: Machine, frame: Frame, module: Instance, args: Arguments, node: ast.AST) -> Value:
+    value = args.get(0, "input") or UNKNOWN
+    children = module.children
+    if not isinstance(children, Sequence):
+        return MAYBE
+    for child in children.items:
+        value = calls.invoke(vm, frame, child, [value], node)
+    if children.rest is not None:
+        for _ in range(2):
+            value = join(value, calls.invoke(vm, frame, children.rest, [value], node))
+            value = value.options[-1] if isinstance(value, Union) else value
+    return value
+
+
+# -- methods of torch.nn.Module ---------------------------------------------------------------------------------------
+
+_RETURNS_SELF: Final = frozenset(
+    "to cuda cpu eval train float half double bfloat16 type requires_grad_ apply share_memory to_empty xpu ipu".split()
+)
+_PARAMETERS: Final = {"parameters": Tensor(parameter=True), "buffers": REAL_TENSOR}
+_NAMED: Final = {"named_parameters": Tensor(parameter=True), "named_buffers": REAL_TENSOR}
+
+
+def method(
+    vm: Machine, frame: Frame, module: Instance, base: str, name: str, args: Arguments, node: ast.AST
+) -> Value:
+    """A method that a library base class of a module has."""
+    if name == "__init__":
+        initialise(vm, frame, base, module, args, node)
+        return NONE
+    if name == "forward":
+        return library_forward(vm, frame, module, base, args, node)
+    if name in {"__call__", "_call_impl"}:
+        return call_module(vm, frame, module, args, node)
+    if name in _RETURNS_SELF:
+        return module
+    if name == "register_buffer":
+        return _set_member(vm, module, args, "tensor", REAL_TENSOR)
+    if name == "register_parameter":
+        return _set_member(vm, module, args, "param", Tensor(parameter=True))
+    if name in {"add_module", "register_module"}:
+        return _set_member(vm, module, args, "module", UNKNOWN)
+    if name in _PARAMETERS:
+        return Sequence("iterator", [], _PARAMETERS[name])
+    if name in _NAMED:
+        return Sequence("iterator", [], Sequence("tuple", [UNKNOWN, _NAMED[name]]))
+    if name in {"children", "modules"}:
+        return Sequence("iterator", [], UNKNOWN)
+    if name in {"named_children", "named_modules"}:
+        return Sequence("iterator", [], Sequence("tuple", [UNKNOWN, UNKNOWN]))
+    if name == "__getattr__":
+        key = args.get(0, "name")
+        found = module.attributes.get(key.value) if isinstance(key, Const) and isinstance(key.value, str) else None
+        return attributes.as_seen(vm, module, found, node) if found is not None else UNKNOWN
+    if name == "__setattr__":
+        key, value = args.get(0, "name"), args.get(1, "value")
+        if isinstance(key, Const) and isinstance(key.value, str) and value is not None:
+            attributes.store(vm, frame, module, key.value, value, node)
+        return NONE
+    if module.children is not None:
+        return _container_method(vm, frame, module, name, args, node)
+    return UNKNOWN
+
+
+def _set_member(vm: Machine, module: Instance, args: Arguments, keyword: str, default: Value) -> Value:
+    key, value = args.get(0, "name"), args.get(1, keyword)
+    if isinstance(value, Unknown) and default is not UNKNOWN:
+        value = default
+    elif isinstance(value, Tensor):
+        value = default
+    if value is not None and keyword == "module":
+        classes.register(value)
+    if isinstance(key, Const) and isinstance(key.value, str) and value is not None:
+        vm.heap.put(module.attributes, key.value, value)
+        if isinstance(module.children, Sequence) and keyword == "module":
+            vm.heap.refill(module.children, [*module.children.items, value], module.children.rest)
+        elif isinstance(module.children, Mapping):
+            containers.set_item(vm, vm.frame, module.children, key, value, module.cls.node if isinstance(module.cls, Class) else ast.Pass())
+    elif value is not None and isinstance(module.children, Sequence):
+        rest = value if module.children.rest is None else join(module.children.rest, value)
+        vm.heap.refill(module.children, module.children.items, rest)
+    else:
+        module.open = True
+    return NONE
+
+
+def _container_method(
+    vm: Machine, frame: Frame, module: Instance, name: str, args: Arguments, node: ast.AST
+) -> Value:
+    """append, extend, items ... of ModuleList, Sequential, ModuleDict: those of the list or dict inside."""
+    assert module.children is not None
+    for value in args.values():
+        for child in value.members() if isinstance(value, Sequence) else [value]:
+            classes.register(child)
+    kind = "list" if isinstance(module.children, Sequence) else "dict"
+    bound = Bound(External(f"builtins.{kind}.{name}"), module.children)
+    result = calls.call(vm, frame, bound, args, node)
+    return module if name in {"append", "extend", "insert"} else result

@@ -1,0 +1,180 @@
+"""What a name means: module globals, imports across files and packages, builtins. Values are found on first use."""
+
+from __future__ import annotations
+
+import ast
+import builtins
+import sys
+from typing import Final
+
+from fxlint.predict import evaluate
+from fxlint.predict.machine import Machine, OutOfBudget, PathEnd, Unwind
+from fxlint.predict.scopes import Frame, ModuleScope, Scope
+from fxlint.predict.values import (
+    UNKNOWN,
+    Class,
+    Const,
+    External,
+    Mapping,
+    Namespace,
+    Sequence,
+    Value,
+    join_all,
+)
+from fxlint.project.index import Binding, Import, imports
+
+BUILTINS: Final = frozenset(dir(builtins))
+MEASURED: Final = frozenset({"torch", "numpy"})
+LIBRARIES: Final = frozenset(sys.stdlib_module_names) | MEASURED
+
+
+def lookup(vm: Machine, frame: Frame, name: str) -> Value:
+    """The value of a name read in a frame: locals, enclosing functions, globals, builtins."""
+    if name not in frame.outer_names:
+        value = frame.scope.find(name)
+        if value is not None:
+            return value
+    elif (outer := frame.outer_names[name]) is not None:
+        value = outer.find(name)
+        if value is not None:
+            return value
+    return global_name(vm, frame.scope.module, name) or builtin(name)
+
+
+def builtin(name: str) -> Value:
+    if name in BUILTINS:
+        return External("builtins." + name)
+    return UNKNOWN
+
+
+def module_scope(vm: Machine, name: str) -> ModuleScope | None:
+    """The scope of a module whose source can be had; torch, numpy and the standard library stay external."""
+    if name in vm.scopes:
+        return vm.scopes[name]
+    package = name.partition(".")[0]
+    if package in MEASURED or (package in LIBRARIES and not vm.project.is_linted(name)):
+        return None
+    index = vm.project.module(name)
+    if index is None:
+        return None
+    scope = vm.scopes[name] = ModuleScope(index)
+    return scope
+
+
+def import_module(vm: Machine, name: str) -> Value:
+    scope = module_scope(vm, name)
+    return Namespace(scope) if scope is not None else External(name)
+
+
+def global_name(vm: Machine, module: ModuleScope, name: str) -> Value | None:
+    """A global of a module, or None where it binds no such name."""
+    if name in module.values:
+        return module.values[name]
+    if name in module.pending:
+        return UNKNOWN
+    module.pending.add(name)
+    try:
+        value = _global(vm, module, name)
+    finally:
+        module.pending.discard(name)
+    module.values[name] = value
+    return value
+
+
+def member(vm: Machine, module: ModuleScope, name: str) -> Value | None:
+    """``module.name``: a global, else a submodule."""
+    value = global_name(vm, module, name)
+    if value is not None:
+        return value
+    dotted = f"{module.index.name}.{name}"
+    if module.index.is_package and (submodule := module_scope(vm, dotted)) is not None:
+        return Namespace(submodule)
+    return None
+
+
+def imported(vm: Machine, found: Import, module: ModuleScope) -> Value:
+    """What an import statement binds."""
+    if found.name is None:
+        return import_module(vm, found.module)
+    scope = module_scope(vm, found.module)
+    if scope is None:
+        if found.module == "__future__":
+            return UNKNOWN
+        return External(f"{found.module}.{found.name}")
+    if scope is module and found.name in module.pending:
+        submodule = module_scope(vm, f"{found.module}.{found.name}")
+        return Namespace(submodule) if submodule is not None else UNKNOWN
+    value = member(vm, scope, found.name)
+    return value if value is not None else UNKNOWN
+
+
+def missing_import(vm: Machine, binding: Binding, module: ModuleScope) -> bool:
+    """Whether the import would fail: neither source nor anything else of that name is installed."""
+    found = binding.imported
+    if found is None:
+        return False
+    if found.module.partition(".")[0] in LIBRARIES:
+        return False
+    return not vm.project.exists(found.module)
+
+
+def _global(vm: Machine, module: ModuleScope, name: str) -> Value | None:
+    bindings = module.index.bindings.get(name, ())
+    strong = [b for b in bindings if not b.weak and not missing_import(vm, b, module)]
+    chosen = strong or [b for b in bindings if not missing_import(vm, b, module)] or list(bindings)
+    if chosen:
+        with vm.detached():
+            values = [_bound(vm, module, b) for b in (chosen[-1:] if strong else chosen)]
+        return _mutable_globals(module, name, join_all(values))
+    for star in reversed(module.index.stars):
+        scope = module_scope(vm, star)
+        value = global_name(vm, scope, name) if scope is not None and not name.startswith("_") else None
+        if value is not None:
+            return value
+        if scope is None and star.partition(".")[0] in LIBRARIES and name not in BUILTINS:
+            return External(f"{star}.{name}")
+    if name in {"__name__", "__file__", "__doc__", "__package__"}:
+        return Const(module.index.name) if name == "__name__" else UNKNOWN
+    return None
+
+
+def _mutable_globals(module: ModuleScope, name: str, value: Value) -> Value:
+    """A container that other statements of the module change holds more than its display shows."""
+    if name in module.index.mutated and isinstance(value, (Mapping, Sequence)) and value.rest is None:
+        value.rest = UNKNOWN
+    return value
+
+
+def _bound(vm: Machine, module: ModuleScope, binding: Binding) -> Value:
+    if binding.imported is not None:
+        return imported(vm, binding.imported, module)
+    scope = Scope(module)
+    frame = Frame(scope, None, None)
+    vm.frames.append(frame)
+    try:
+        if isinstance(binding.node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)):
+            return evaluate.definition(vm, frame, binding.node, None)
+        if binding.value is None:
+            return UNKNOWN
+        value = evaluate.expression(vm, frame, binding.value)
+        for position in binding.element:
+            value = evaluate.element(vm, frame, value, position, binding.node)
+        return value
+    except (PathEnd, Unwind, OutOfBudget):
+        return UNKNOWN
+    finally:
+        vm.frames.pop()
+
+
+def local_import(vm: Machine, frame: Frame, node: ast.Import | ast.ImportFrom) -> list[tuple[str, Value]]:
+    """The names that an import statement inside a function binds."""
+    index = frame.scope.module.index
+    return [
+        (name, imported(vm, found, frame.scope.module))
+        for name, found in imports(node, index.name, index.is_package)
+        if name != "*"
+    ]
+
+
+def class_name(value: Value) -> str:
+    return value.qualname if isinstance(value, Class) else value.name if isinstance(value, External) else "?"

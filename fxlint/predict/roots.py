@@ -1,0 +1,114 @@
+"""What can be traced: module classes with a forward, and functions that the code hands to the tracer."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Final
+
+from fxlint.findings import Root
+from fxlint.predict import classes, names
+from fxlint.predict.machine import Machine
+from fxlint.predict.scopes import ModuleScope, Scope
+from fxlint.predict.values import Class, Function
+from fxlint.project.index import ModuleIndex
+
+_TRACERS: Final = frozenset({"symbolic_trace", "trace", "replace_pattern", "replace_pattern_with_filters"})
+_WORDS: Final = ("symbolic_trace", "replace_pattern", ".trace(", "fxlint:")
+
+
+@dataclass(frozen=True, slots=True)
+class RootValue:
+    """A root with the class or function that it is."""
+
+    root: Root
+    value: Class | Function
+
+
+def find_roots(vm: Machine, scope: ModuleScope) -> Iterator[RootValue]:
+    """The roots of one linted file, in the order of their lines."""
+    index = scope.index
+    directives = index.source.directives()
+    for qualname, node in index.classes():
+        cls = _class_value(vm, scope, qualname, node)
+        if cls is not None and _is_traceable(vm, cls):
+            first = min([node.lineno, *(d.lineno for d in node.decorator_list)])
+            instances = tuple(
+                value
+                for line in range(first - 1, node.body[0].lineno)
+                for name, value in directives.get(line, ())
+                if name == "instance" and value
+            )
+            yield RootValue(Root(index.source.path, qualname, node.lineno, "class", instances), cls)
+    if any(word in index.source.text for word in _WORDS):
+        yield from _functions(vm, scope, directives)
+
+
+def _class_value(vm: Machine, scope: ModuleScope, qualname: str, node: ast.ClassDef) -> Class | None:
+    outer, _, name = qualname.rpartition(".")
+    if outer:
+        owner = _class_value_by_name(vm, scope, outer)
+        value = classes.own_member(vm, owner, name) if owner is not None else None
+    else:
+        value = names.global_name(vm, scope, name)
+    if isinstance(value, Class) and value.node is node:
+        return value
+    # Another definition of that name wins, or a decorator replaced it: the class is still there to be traced.
+    return Class(node.name, qualname, node, Scope(scope))
+
+
+def _class_value_by_name(vm: Machine, scope: ModuleScope, qualname: str) -> Class | None:
+    head, *rest = qualname.split(".")
+    value = names.global_name(vm, scope, head)
+    for name in rest:
+        value = classes.own_member(vm, value, name) if isinstance(value, Class) else None
+    return value if isinstance(value, Class) else None
+
+
+def _is_traceable(vm: Machine, cls: Class) -> bool:
+    classes.resolve_bases(vm, cls)
+    owner = classes.owner_of(vm, cls, "forward")
+    if owner is None:
+        return False
+    if classes.is_module_class(vm, cls):
+        return isinstance(owner, Class) or vm.facts.canonical(owner.name) != classes.MODULE
+    return not cls.complete and isinstance(owner, Class) and isinstance(classes.find(vm, cls, "__init__"), Function)
+
+
+def _functions(
+    vm: Machine, scope: ModuleScope, directives: dict[int, list[tuple[str, str | None]]]
+) -> Iterator[RootValue]:
+    index = scope.index
+    handed = _handed_to_tracer(index)
+    for node in index.source.tree.body:
+        if not isinstance(node, ast.FunctionDef):
+            continue
+        first = min([node.lineno, *(d.lineno for d in node.decorator_list)])
+        marked = any(
+            name == "trace" for line in range(first - 1, node.body[0].lineno) for name, _ in directives.get(line, ())
+        )
+        if marked or node.name in handed:
+            value = names.global_name(vm, scope, node.name)
+            if isinstance(value, Function):
+                yield RootValue(Root(index.source.path, node.name, node.lineno, "function"), value)
+
+
+def _handed_to_tracer(index: ModuleIndex) -> set[str]:
+    """Names of functions that stand as arguments of ``symbolic_trace``, ``Tracer().trace``, ``replace_pattern``."""
+    found: set[str] = set()
+    for node in ast.walk(index.source.tree):
+        if not isinstance(node, ast.Call):
+            continue
+        called = node.func.attr if isinstance(node.func, ast.Attribute) else getattr(node.func, "id", "")
+        if called not in _TRACERS or (called == "trace" and not _is_fx_tracer(node.func)):
+            continue
+        arguments = [*node.args, *(keyword.value for keyword in node.keywords)]
+        found.update(argument.id for argument in arguments if isinstance(argument, ast.Name))
+    return found
+
+
+def _is_fx_tracer(function: ast.expr) -> bool:
+    """``Tracer().trace`` and names that say tracer, but not ``torch.jit.trace``."""
+    owner = ast.unparse(function.value).lower() if isinstance(function, ast.Attribute) else ""
+    return "tracer" in owner

@@ -1,0 +1,75 @@
+"""Names: scopes of functions and modules, and frames of the abstract call stack."""
+
+from __future__ import annotations
+
+import ast
+from dataclasses import dataclass, field
+
+from fxlint.predict.heap import Changes
+from fxlint.predict.values import Function, Value
+from fxlint.project.index import ModuleIndex
+from fxlint.project.source import SourceFile
+
+
+@dataclass(eq=False, slots=True)
+class ModuleScope:
+    """The globals of one module; values are found on first use. ``pending`` guards against circular definitions."""
+
+    index: ModuleIndex
+    values: dict[str, Value | None] = field(default_factory=dict)
+    pending: set[str] = field(default_factory=set)
+
+    @property
+    def source(self) -> SourceFile:
+        return self.index.source
+
+
+@dataclass(eq=False, slots=True)
+class Scope:
+    """Local names. ``parent`` is the enclosing function's scope; module globals come last."""
+
+    module: ModuleScope
+    parent: Scope | None = None
+    vars: dict[str, Value] = field(default_factory=dict)
+
+    def find(self, name: str) -> Value | None:
+        scope: Scope | None = self
+        while scope is not None:
+            value = scope.vars.get(name)
+            if value is not None:
+                return value
+            scope = scope.parent
+        return None
+
+
+@dataclass(eq=False, slots=True)
+class Exit:
+    value: Value
+    failed: bool
+
+
+@dataclass(eq=False, slots=True)
+class Loop:
+    """A loop being run: what the paths that left an iteration early had changed."""
+
+    breaks: list[Changes] = field(default_factory=list)
+    broken: bool = False
+    continued: bool = False
+
+
+@dataclass(eq=False, slots=True)
+class Frame:
+    """One call. ``call`` is the node in the caller's source that made it."""
+
+    scope: Scope
+    function: Function | None
+    call: ast.AST | None
+    exits: list[Exit] = field(default_factory=list)
+    pending: list[Changes] = field(default_factory=list)
+    yields: list[Value] | None = None
+    loops: list[Loop] = field(default_factory=list)
+    outer_names: dict[str, Scope | None] = field(default_factory=dict)  # nonlocal and global names
+
+    @property
+    def source(self) -> SourceFile:
+        return self.scope.module.source

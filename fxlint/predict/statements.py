@@ -1,0 +1,502 @@
+"""Statements. Each returns whether control can fall through to the next one."""
+
+from __future__ import annotations
+
+import ast
+import builtins
+from collections.abc import Callable, Iterable
+from typing import Any, Final
+
+from fxlint.predict import calls, classes, containers, decide, evaluate, library, names
+from fxlint.predict.machine import Handler, Machine, PathEnd, Unwind
+from fxlint.predict.scopes import Exit, Frame, Loop
+from fxlint.predict.values import (
+    NONE,
+    UNKNOWN,
+    Class,
+    Const,
+    External,
+    Function,
+    Instance,
+    Sequence,
+    Tensor,
+    Traced,
+    Value,
+)
+
+MAX_WHILE: Final = 40
+
+Executor = Callable[[Machine, Frame, Any], bool]
+
+
+def block(vm: Machine, frame: Frame, body: Iterable[ast.stmt]) -> bool:
+    """Run statements in order until one does not fall through."""
+    for node in body:
+        vm.tick()
+        handler = _EXECUTORS.get(type(node))
+        if handler is not None and not handler(vm, frame, node):
+            return False
+    return True
+
+
+def exit_now(vm: Machine, value: Value) -> Exit:
+    return Exit(value, vm.failed)
+
+
+def is_generator(node: ast.FunctionDef | ast.AsyncFunctionDef) -> bool:
+    """Whether the function's own body yields (bodies of functions inside it do not count)."""
+    pending: list[ast.AST] = list(node.body)
+    while pending:
+        inner = pending.pop()
+        if isinstance(inner, (ast.Yield, ast.YieldFrom)):
+            return True
+        if not isinstance(inner, (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda, ast.ClassDef)):
+            pending.extend(ast.iter_child_nodes(inner))
+    return False
+
+
+# -- simple statements ------------------------------------------------------------------------------------------------
+
+
+def _expression(vm: Machine, frame: Frame, node: ast.Expr) -> bool:
+    evaluate.expression(vm, frame, node.value)
+    return True
+
+
+def _assign(vm: Machine, frame: Frame, node: ast.Assign) -> bool:
+    value = evaluate.expression(vm, frame, node.value)
+    for target in node.targets:
+        containers.assign(vm, frame, target, value)
+    return True
+
+
+def _annotated(vm: Machine, frame: Frame, node: ast.AnnAssign) -> bool:
+    if node.value is not None:
+        containers.assign(vm, frame, node.target, evaluate.expression(vm, frame, node.value))
+    return True
+
+
+def _augmented(vm: Machine, frame: Frame, node: ast.AugAssign) -> bool:
+    if isinstance(node.target, ast.Subscript):
+        container = evaluate.expression(vm, frame, node.target.value)
+        key = evaluate.expression(vm, frame, node.target.slice)
+        right = evaluate.expression(vm, frame, node.value)
+        if isinstance(container, Traced):
+            vm.event("setitem.augmented", node, origin=container.origin, exception="TypeError")
+            return True
+        old = containers.item(vm, frame, container, key, node.target)
+        value = evaluate.binary(vm, frame, node.op, old, right, node)
+        containers.set_item(vm, frame, container, key, value, node.target)
+        return True
+    old = evaluate.expression(vm, frame, node.target)
+    right = evaluate.expression(vm, frame, node.value)
+    if isinstance(old, Sequence) and old.kind == "list" and isinstance(node.op, ast.Add):
+        library.extend(vm, frame, old, right, node.value)
+        return True
+    if isinstance(old, Tensor) and isinstance(right, Traced):
+        vm.note("silent.constant", node)
+    containers.assign(vm, frame, node.target, evaluate.binary(vm, frame, node.op, old, right, node))
+    return True
+
+
+def _delete(vm: Machine, frame: Frame, node: ast.Delete) -> bool:
+    for target in node.targets:
+        if isinstance(target, ast.Subscript):
+            container = evaluate.expression(vm, frame, target.value)
+            containers.delete_item(vm, frame, container, evaluate.expression(vm, frame, target.slice), target)
+        elif isinstance(target, ast.Name) and target.id in frame.scope.vars:
+            vm.heap.drop(frame.scope.vars, target.id)
+    return True
+
+
+def _return(vm: Machine, frame: Frame, node: ast.Return) -> bool:
+    value = NONE if node.value is None else evaluate.expression(vm, frame, node.value)
+    frame.exits.append(exit_now(vm, value))
+    return False
+
+
+def _raise(vm: Machine, frame: Frame, node: ast.Raise) -> bool:
+    thrown: Value = UNKNOWN if node.exc is None else evaluate.expression(vm, frame, node.exc)
+    if isinstance(thrown, Instance):
+        thrown = thrown.cls
+    if not vm.tracing or node.exc is None:
+        vm.throw(thrown, node)
+    if _is_abstract(node):
+        vm.note("abstract", node)
+        raise PathEnd
+    if vm.guards and not any(handler.catches(thrown) for handler in vm.handlers):
+        raise PathEnd  # a configuration that the program itself refuses
+    vm.event("raise.reached", node, exception=_exception_name(thrown), thrown=thrown)
+    frame.exits.append(exit_now(vm, UNKNOWN))
+    return False
+
+
+def _is_abstract(node: ast.Raise) -> bool:
+    raised = node.exc.func if isinstance(node.exc, ast.Call) and not node.exc.args else node.exc
+    return isinstance(raised, ast.Name) and raised.id == "NotImplementedError"
+
+
+def _exception_name(thrown: Value) -> str:
+    return names.class_name(thrown).rpartition(".")[2] if isinstance(thrown, (Class, External)) else "Exception"
+
+
+def _assert(vm: Machine, frame: Frame, node: ast.Assert) -> bool:
+    verdict = decide.condition(vm, frame, node.test, "bool.assert")
+    if verdict.truth is False:
+        if vm.guards:
+            raise PathEnd
+        vm.event("raise.reached", node, exception="AssertionError")
+    elif verdict.truth is None:
+        decide.refine(vm, frame, node.test, True)
+    return True
+
+
+def _define(vm: Machine, frame: Frame, node: ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef) -> bool:
+    containers.bind(vm, frame, node.name, evaluate.definition(vm, frame, node, None))
+    return True
+
+
+def _import(vm: Machine, frame: Frame, node: ast.Import | ast.ImportFrom) -> bool:
+    for name, value in names.local_import(vm, frame, node):
+        containers.bind(vm, frame, name, value)
+    return True
+
+
+def _global(vm: Machine, frame: Frame, node: ast.Global) -> bool:
+    for name in node.names:
+        frame.outer_names[name] = None
+    return True
+
+
+def _nonlocal(vm: Machine, frame: Frame, node: ast.Nonlocal) -> bool:
+    for name in node.names:
+        scope = frame.scope.parent
+        while scope is not None and name not in scope.vars:
+            scope = scope.parent
+        if scope is not None:
+            frame.outer_names[name] = scope
+    return True
+
+
+# -- branches ---------------------------------------------------------------------------------------------------------
+
+
+def _if(vm: Machine, frame: Frame, node: ast.If) -> bool:
+    verdict = decide.condition(vm, frame, node.test, "bool.if")
+    if verdict.truth is not None:
+        return block(vm, frame, node.body if verdict.truth else node.orelse)
+
+    def side(positive: bool) -> Callable[[], bool]:
+        def run() -> bool:
+            decide.refine(vm, frame, node.test, positive)
+            return block(vm, frame, node.body if positive else node.orelse)
+
+        return run
+
+    return vm.fork(node.test, side(True), side(False), likely=verdict.likely, traced=verdict.traced)
+
+
+def _match(vm: Machine, frame: Frame, node: ast.Match) -> bool:
+    subject = evaluate.expression(vm, frame, node.subject)
+    return _cases(vm, frame, node, subject, node.cases)
+
+
+def _cases(vm: Machine, frame: Frame, node: ast.Match, subject: Value, cases: list[ast.match_case]) -> bool:
+    if not cases:
+        return True
+    case, *others = cases
+    verdict = _matches(vm, frame, subject, case.pattern)
+    if case.guard is not None and verdict.truth is not False:
+        guarded = decide.condition(vm, frame, case.guard, "bool.match")
+        verdict = guarded if verdict.truth else decide.EITHER
+    if verdict.truth is not None:
+        if verdict.truth:
+            return block(vm, frame, case.body)
+        return _cases(vm, frame, node, subject, others)
+    return vm.fork(
+        case.pattern,
+        lambda: block(vm, frame, case.body),
+        lambda: _cases(vm, frame, node, subject, others),
+        likely=verdict.likely,
+        traced=verdict.traced,
+    )
+
+
+def _matches(vm: Machine, frame: Frame, subject: Value, pattern: ast.pattern) -> decide.Verdict:
+    if isinstance(pattern, ast.MatchAs):
+        verdict = decide.YES if pattern.pattern is None else _matches(vm, frame, subject, pattern.pattern)
+        if pattern.name is not None:
+            containers.bind(vm, frame, pattern.name, subject)
+        return verdict
+    if isinstance(pattern, ast.MatchValue):
+        wanted = evaluate.expression(vm, frame, pattern.value)
+        answer = decide.equal(vm, frame, ast.Eq(), subject, wanted, pattern)
+        return decide.truth(vm, frame, answer, pattern, "bool.match")
+    if isinstance(pattern, ast.MatchSingleton):
+        answer = decide.identical(vm, subject, Const(pattern.value), pattern)
+        return decide.truth(vm, frame, answer, pattern, "bool.match")
+    if isinstance(pattern, ast.MatchOr):
+        verdicts = [_matches(vm, frame, subject, option) for option in pattern.patterns]
+        if any(verdict.truth for verdict in verdicts):
+            return decide.YES
+        if all(verdict.truth is False for verdict in verdicts):
+            return decide.NO
+        return decide.Verdict(None, traced=any(verdict.traced for verdict in verdicts))
+    if isinstance(pattern, ast.MatchClass):
+        wanted = evaluate.expression(vm, frame, pattern.cls)
+        answer_by_class = classes.is_instance(vm, subject, wanted)
+        if answer_by_class is False:
+            return decide.NO
+        return decide.YES if answer_by_class and not pattern.patterns and not pattern.kwd_patterns else decide.EITHER
+    if isinstance(subject, Traced) and isinstance(pattern, (ast.MatchSequence, ast.MatchMapping)):
+        return decide.NO  # a Proxy is neither a registered Sequence nor a Mapping
+    return decide.EITHER
+
+
+# -- loops ------------------------------------------------------------------------------------------------------------
+
+
+def _for(vm: Machine, frame: Frame, node: ast.For | ast.AsyncFor) -> bool:
+    iterable = evaluate.expression(vm, frame, node.iter)
+    spread = containers.iterate(vm, frame, iterable, node.iter, "iter.for")
+    loop = Loop()
+    frame.loops.append(loop)
+    depth = len(frame.loops)
+    try:
+        falls = _iterations(vm, frame, node, loop, spread)
+    finally:
+        del frame.loops[depth - 1 :]
+    return _after_loop(vm, frame, node, loop, falls)
+
+
+def _iterations(vm: Machine, frame: Frame, node: ast.For | ast.AsyncFor, loop: Loop, spread: Sequence) -> bool:
+    for value in spread.items:
+        if not _iteration(vm, frame, node, loop, value):
+            return False
+    if spread.rest is not None:
+        # A loop over an unknown number of elements is taken to run: once, then once more on the joined state.
+        mark = vm.heap.mark()
+        if not _iteration(vm, frame, node, loop, spread.rest):
+            return False
+        vm.heap.widen(mark)
+        _iteration(vm, frame, node, loop, spread.rest)
+    return True
+
+
+def _iteration(vm: Machine, frame: Frame, node: ast.For | ast.AsyncFor, loop: Loop, value: Value) -> bool:
+    """Whether the loop goes on after this pass on some path."""
+    guards, unlikely = len(vm.guards), vm.unlikely
+    containers.assign(vm, frame, node.target, value)
+    loop.continued = False
+    falls = block(vm, frame, node.body)
+    del vm.guards[guards:]
+    vm.unlikely = unlikely
+    if loop.continued:
+        _merge_left(vm, loop)
+    return falls or loop.continued
+
+
+def _merge_left(vm: Machine, loop: Loop) -> None:
+    for changes in loop.breaks:
+        vm.heap.merge({}, changes, None)
+    loop.breaks.clear()
+
+
+def _after_loop(vm: Machine, frame: Frame, node: ast.For | ast.AsyncFor | ast.While, loop: Loop, falls: bool) -> bool:
+    if falls and node.orelse:
+        falls = block(vm, frame, node.orelse)
+    _merge_left(vm, loop)
+    return falls or loop.broken
+
+
+def _while(vm: Machine, frame: Frame, node: ast.While) -> bool:
+    loop = Loop()
+    frame.loops.append(loop)
+    depth = len(frame.loops)
+    guards, unlikely = len(vm.guards), vm.unlikely
+    falls, endless = True, False
+    try:
+        passes = 0
+        while True:
+            verdict = decide.condition(vm, frame, node.test, "bool.while")
+            if verdict.truth is False:
+                break
+            mark = vm.heap.mark()
+            loop.continued = False
+            falls = block(vm, frame, node.body) or loop.continued
+            del vm.guards[guards:]
+            vm.unlikely = unlikely
+            passes += 1
+            if not falls:
+                break
+            if verdict.truth is None or passes > MAX_WHILE or loop.broken:
+                vm.heap.widen(mark)
+                if verdict.truth is None and passes == 1:
+                    continue
+                endless = verdict.truth is True and isinstance(node.test, ast.Constant)
+                break
+    finally:
+        del frame.loops[depth - 1 :]
+    return _after_loop(vm, frame, node, loop, falls and not endless)
+
+
+def _break(vm: Machine, frame: Frame, node: ast.Break) -> bool:
+    if frame.loops:
+        frame.loops[-1].broken = True
+    return False
+
+
+def _continue(vm: Machine, frame: Frame, node: ast.Continue) -> bool:
+    if frame.loops:
+        frame.loops[-1].continued = True
+    return False
+
+
+# -- with, try --------------------------------------------------------------------------------------------------------
+
+
+def _with(vm: Machine, frame: Frame, node: ast.With | ast.AsyncWith) -> bool:
+    for entry in node.items:
+        manager = evaluate.expression(vm, frame, entry.context_expr)
+        value = _entered(vm, frame, manager, entry.context_expr)
+        if entry.optional_vars is not None:
+            containers.assign(vm, frame, entry.optional_vars, value)
+    return block(vm, frame, node.body)
+
+
+def _entered(vm: Machine, frame: Frame, manager: Value, node: ast.AST) -> Value:
+    if isinstance(manager, Traced):
+        vm.event("context.proxy", node, origin=manager.origin, exception="TypeError")
+        return UNKNOWN
+    if isinstance(manager, Instance):
+        enter = classes.find(vm, manager.cls, "__enter__")
+        if isinstance(enter, Function):
+            return calls.invoke(vm, frame, enter, [manager], node)
+        vm.note("silent.context", node)
+        return manager
+    if isinstance(manager, Sequence) and manager.kind == "iterator":
+        return manager.items[0] if manager.items else UNKNOWN
+    return UNKNOWN
+
+
+def _try(vm: Machine, frame: Frame, node: ast.Try) -> bool:
+    handler = Handler(_catcher(vm, frame, node))
+    mark, frames, handlers = vm.heap.mark(), len(vm.frames), len(vm.handlers)
+    guards = len(vm.guards)
+    vm.handlers.append(handler)
+    falls = unwound = False
+    try:
+        falls = block(vm, frame, node.body)
+    except Unwind as unwind:
+        if unwind.handler is not handler:
+            raise
+        unwound = True
+    except PathEnd:
+        if not handler.entries:
+            raise
+        unwound = True
+    finally:
+        del vm.frames[frames:]
+        del vm.handlers[handlers:]
+    del mark
+    if unwound:
+        del vm.guards[guards:]
+        falls = _handlers(vm, frame, node)
+    elif handler.entries:
+        normal = falls
+
+        def caught() -> bool:
+            for changes in handler.entries:
+                vm.heap.merge({}, changes, None)
+            return _handlers(vm, frame, node)
+
+        falls = vm.fork(node, caught, lambda: normal and block(vm, frame, node.orelse))
+    elif falls and node.orelse:
+        falls = block(vm, frame, node.orelse)
+    if node.finalbody:
+        falls = block(vm, frame, node.finalbody) and falls
+    return falls
+
+
+def _handlers(vm: Machine, frame: Frame, node: ast.Try) -> bool:
+    """The handlers that may run, as alternatives; which one catches is not told apart."""
+    if not node.handlers:
+        return True
+    return _one_handler(vm, frame, node.handlers)
+
+
+def _one_handler(vm: Machine, frame: Frame, handlers: list[ast.ExceptHandler]) -> bool:
+    first, *others = handlers
+    if first.name is not None:
+        containers.bind(vm, frame, first.name, UNKNOWN)
+    if not others:
+        return block(vm, frame, first.body)
+    return vm.fork(first, lambda: block(vm, frame, first.body), lambda: _one_handler(vm, frame, others))
+
+
+def _catcher(vm: Machine, frame: Frame, node: ast.Try) -> Callable[[Value | str], bool]:
+    wanted: list[Value] = []
+    for handler in node.handlers:
+        if handler.type is None:
+            return lambda thrown: True
+        types = evaluate.expression(vm, frame, handler.type)
+        wanted.extend(types.items if isinstance(types, Sequence) else [types])
+    return lambda thrown: any(_catches(vm, one, thrown) for one in wanted)
+
+
+_TRACER_ERRORS: Final = {"TraceError": ValueError}
+
+
+def _catches(vm: Machine, wanted: Value, thrown: Value | str) -> bool:
+    if isinstance(thrown, Class):
+        classes.resolve_bases(vm, thrown)
+        if isinstance(wanted, Class):
+            return wanted in thrown.mro
+        return any(isinstance(base, External) and _catches(vm, wanted, base) for base in thrown.mro) or (
+            isinstance(wanted, External) and wanted.name in {"builtins.Exception", "builtins.BaseException"}
+        )
+    if not isinstance(wanted, External):
+        return False
+    if isinstance(thrown, External):
+        thrown = thrown.name.rpartition(".")[2]
+    if not isinstance(thrown, str):
+        return wanted.name in {"builtins.Exception", "builtins.BaseException"}
+    catching = getattr(builtins, wanted.name.removeprefix("builtins."), None)
+    raised = _TRACER_ERRORS.get(thrown) or getattr(builtins, thrown, Exception)
+    return isinstance(catching, type) and isinstance(raised, type) and issubclass(raised, catching)
+
+
+def _nothing(vm: Machine, frame: Frame, node: ast.stmt) -> bool:
+    return True
+
+
+_EXECUTORS: Final[dict[type[ast.stmt], Executor]] = {
+    ast.Expr: _expression,
+    ast.Assign: _assign,
+    ast.AnnAssign: _annotated,
+    ast.AugAssign: _augmented,
+    ast.Delete: _delete,
+    ast.Return: _return,
+    ast.Raise: _raise,
+    ast.Assert: _assert,
+    ast.FunctionDef: _define,
+    ast.AsyncFunctionDef: _define,
+    ast.ClassDef: _define,
+    ast.Import: _import,
+    ast.ImportFrom: _import,
+    ast.Global: _global,
+    ast.Nonlocal: _nonlocal,
+    ast.If: _if,
+    ast.Match: _match,
+    ast.For: _for,
+    ast.AsyncFor: _for,
+    ast.While: _while,
+    ast.Break: _break,
+    ast.Continue: _continue,
+    ast.With: _with,
+    ast.AsyncWith: _with,
+    ast.Try: _try,
+    ast.Pass: _nothing,
+}
+if hasattr(ast, "TryStar"):
+    _EXECUTORS[ast.TryStar] = _try

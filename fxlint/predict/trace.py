@@ -1,0 +1,293 @@
+"""Running one root abstractly: the instance, its placeholders, forward, and the verdict."""
+
+from __future__ import annotations
+
+import ast
+import copy
+from dataclasses import dataclass
+
+from fxlint.predict import calls, classes, modules
+from fxlint.predict.arguments import Arguments
+from fxlint.predict.machine import Event, Guard, Machine, OutOfBudget, PathEnd, Unwind
+from fxlint.predict.roots import RootValue
+from fxlint.predict.scopes import Frame, Scope
+from fxlint.predict.values import (
+    UNKNOWN,
+    Class,
+    Decorated,
+    External,
+    Function,
+    Instance,
+    Mapping,
+    Origin,
+    Sequence,
+    Traced,
+    Unknown,
+    Value,
+)
+from fxlint.project.source import SourceFile
+
+
+@dataclass(frozen=True, slots=True)
+class Run:
+    """What happened to one root: all events in order, whether every way out had failed, and what stayed unknown."""
+
+    root: RootValue
+    events: tuple[Event, ...]
+    failed: bool
+    unknown: str | None
+
+
+def trace(vm: Machine, root: RootValue) -> Run:
+    """Trace a root abstractly. Never raises: what the interpreter cannot do makes the verdict unknown."""
+    vm.reset()
+    reason: str | None = None
+    try:
+        if isinstance(root.value, Class):
+            reason = _trace_class(vm, root.value)
+        else:
+            reason = _trace_function(vm, root.value, root.value, None)
+    except OutOfBudget:
+        reason = "the analysis took more steps than its budget allows"
+    except (PathEnd, Unwind):
+        reason = _no_way_out(vm)
+    except RecursionError:
+        reason = "the calls nest too deeply to be followed"
+    if reason is None and vm.unresolved and not vm.failed:
+        reason = f"it is not known what {next(iter(vm.unresolved))} does with a traced value"
+    return Run(root, tuple(vm.events), vm.failed and reason is None, reason)
+
+
+def _no_way_out(vm: Machine) -> str:
+    if any(event.kind == "abstract" for event in vm.events):
+        return "forward is abstract"
+    return "every path ends in a raise"
+
+
+# -- the instance -----------------------------------------------------------------------------------------------------
+
+
+def _trace_class(vm: Machine, cls: Class) -> str | None:
+    classes.resolve_bases(vm, cls)
+    vm.root = instance = _instance(vm, cls)
+    instance.registered = True
+    vm.root_module = None
+    forward = classes.find(vm, cls, "forward")
+    if forward is None:
+        return _trace_library_forward(vm, instance)
+    function = forward
+    while isinstance(function, (Decorated,)):
+        function = function.function
+    if not isinstance(function, Function):
+        return "forward is not a function whose source is known"
+    return _trace_function(vm, forward, function, instance)
+
+
+def _instance(vm: Machine, cls: Class) -> Instance:
+    """An object of the class, built with arguments that are not known; defaults are what they probably are."""
+    instance = Instance(cls, {}, open=not cls.complete, expression=cls.name)
+    frame = Frame(Scope(cls.module), None, None)
+    vm.frames.append(frame)
+    init = classes.find(vm, cls, "__init__")
+    with vm.untraced():
+        try:
+            if isinstance(init, Function):
+                calls.run_function(vm, init, _unknown_arguments(init, instance), cls.node)
+            elif init is not None:
+                calls.call(vm, frame, init, Arguments([instance], extra=UNKNOWN), cls.node)
+            else:
+                classes.initialise(vm, frame, instance, Arguments(extra=UNKNOWN), cls.node)
+        except (PathEnd, Unwind):
+            instance.open = True
+    vm.frames.clear()
+    vm.guards.clear()
+    vm.unlikely = 0
+    return instance
+
+
+def _unknown_arguments(function: Function, receiver: Instance) -> dict[str, Value]:
+    parameters = function.node.args
+    named = [*parameters.posonlyargs, *parameters.args]
+    variables: dict[str, Value] = {}
+    offset = len(named) - len(function.defaults)
+    for position, parameter in enumerate(named):
+        if position == 0:
+            variables[parameter.arg] = receiver
+        else:
+            default = function.defaults[position - offset] if position >= offset else None
+            variables[parameter.arg] = Unknown(likely=default)
+    for parameter in parameters.kwonlyargs:
+        variables[parameter.arg] = Unknown(likely=function.keyword_defaults.get(parameter.arg))
+    if parameters.vararg is not None:
+        variables[parameters.vararg.arg] = Sequence("tuple", [], UNKNOWN)
+    if parameters.kwarg is not None:
+        variables[parameters.kwarg.arg] = Mapping({}, UNKNOWN)
+    return variables
+
+
+# -- forward ----------------------------------------------------------------------------------------------------------
+
+
+def _trace_function(vm: Machine, outer: Value, function: Function, instance: Instance | None) -> str | None:
+    """Run the root function with a Proxy for every parameter, as ``Tracer.create_args_for_root`` does."""
+    analysed = _unwrapped(function)
+    vm.root_module = function.module
+    vm.frames.append(Frame(Scope(function.module), None, None))
+    vm.tracing = True
+    parameters = analysed.node.args
+    variadic = bool(parameters.kwonlyargs or parameters.vararg or parameters.kwarg)
+    placeholders = _placeholders(analysed, instance)
+    if instance is not None and not (parameters.posonlyargs or parameters.args or parameters.kwonlyargs):
+        vm.event("signature.decorated", _head(analysed), exception="RuntimeError", callee=analysed.name)
+        placeholders = {}
+    if isinstance(outer, Decorated) and variadic:
+        vm.event("signature.decorated", _head(function), exception="ValueError", callee=outer.decorator)
+    if analysed is function:
+        variables = placeholders
+    elif variadic:
+        names = _local_names(function)
+        if len(placeholders) > len(names):
+            vm.event("signature.decorated", _head(analysed), exception="ValueError", callee=function.name)
+            variables = _patched_variables(function, names, placeholders)
+        else:
+            variables = dict(zip(names, placeholders.values(), strict=False))
+    else:
+        bound = calls.bind_arguments(vm, function, Arguments(list(placeholders.values())), analysed.node)
+        variables = bound if bound is not None else {}
+    _run_root(vm, function, variables)
+    return None
+
+
+def _run_root(vm: Machine, function: Function, variables: dict[str, Value]) -> None:
+    result = calls.run_function(vm, function, variables, None)
+    _check_output(vm, function, result)
+
+
+def _patched_variables(
+    function: Function, names: tuple[str, ...], placeholders: dict[str, Value]
+) -> dict[str, Value]:
+    """What the wrapper would see if it could be called: so that the rest is looked at all the same."""
+    parameters = function.node.args
+    values = list(placeholders.values())
+    named = [*parameters.posonlyargs, *parameters.args]
+    variables: dict[str, Value] = {}
+    for parameter, value in zip(named, values, strict=False):
+        variables[parameter.arg] = value
+    if parameters.vararg is not None:
+        variables[parameters.vararg.arg] = Sequence("tuple", values[len(named) :])
+    if parameters.kwarg is not None:
+        variables[parameters.kwarg.arg] = Mapping({})
+    return variables
+
+
+def _unwrapped(function: Function) -> Function:
+    """The function whose signature ``inspect.unwrap`` finds."""
+    seen = function
+    while seen.wrapped is not None:
+        inner = seen.wrapped
+        while isinstance(inner, Decorated):
+            inner = inner.function
+        if not isinstance(inner, Function):
+            break
+        seen = inner
+    return seen
+
+
+def _placeholders(function: Function, instance: Instance | None) -> dict[str, Value]:
+    parameters = function.node.args
+    source = function.module.source
+    named = [*parameters.posonlyargs, *parameters.args]
+    result: dict[str, Value] = {}
+    offset = len(named) - len(function.defaults)
+    for position, parameter in enumerate(named):
+        if position == 0 and instance is not None:
+            result[parameter.arg] = instance
+            continue
+        default = function.defaults[position - offset] if position >= offset else None
+        result[parameter.arg] = _placeholder(source, parameter, default)
+    for parameter in parameters.kwonlyargs:
+        result[parameter.arg] = _placeholder(source, parameter, function.keyword_defaults.get(parameter.arg))
+    for star in (parameters.vararg, parameters.kwarg):
+        if star is not None:
+            result[star.arg] = _placeholder(source, star, None)
+    return result
+
+
+def _placeholder(source: SourceFile, parameter: ast.arg, default: Value | None) -> Traced:
+    return Traced(Origin(source, parameter, None, "input", parameter.arg), default)
+
+
+def _head(function: Function) -> ast.AST:
+    """Where a decorated function begins: its first decorator, else the def."""
+    node = function.node
+    return node.decorator_list[0] if isinstance(node, ast.FunctionDef) and node.decorator_list else node
+
+
+def _local_names(function: Function) -> tuple[str, ...]:
+    """``co_varnames`` of the function: parameters, then other locals that are no cells."""
+    node = copy.copy(function.node)
+    if isinstance(node, ast.Lambda):
+        return tuple(a.arg for a in (*node.args.posonlyargs, *node.args.args, *node.args.kwonlyargs))
+    node.decorator_list = []
+    try:
+        code = compile(ast.Module([node], []), "<root>", "exec")
+    except (SyntaxError, ValueError):
+        return ()
+    for const in code.co_consts:
+        if hasattr(const, "co_varnames"):
+            return tuple(const.co_varnames)
+    return ()
+
+
+def _trace_library_forward(vm: Machine, instance: Instance) -> str | None:
+    """A class without a forward of its own, below a torch module that has one."""
+    assert isinstance(instance.cls, Class)
+    base = classes.library_base_with(vm, instance.cls, "forward")
+    if base is None:
+        return "no forward was found"
+    vm.root_module = instance.cls.module
+    vm.frames.append(Frame(Scope(instance.cls.module), None, None))
+    vm.tracing = True
+    node = instance.cls.node
+    placeholder = Traced(Origin(instance.cls.module.source, node, None, "input", "input"))
+    modules.library_forward(vm, vm.frame, instance, base, Arguments([placeholder]), node)
+    return None
+
+
+# -- output -----------------------------------------------------------------------------------------------------------
+
+
+def _check_output(vm: Machine, function: Function, result: Value) -> None:
+    """A graph holds Proxies, numbers, strings and their containers; an object of another class cannot be returned."""
+    bad = _unsupported(vm, result, 3)
+    if bad is not None:
+        returns = [node for node in ast.walk(function.node) if isinstance(node, ast.Return) and node.value is not None]
+        kind = "output.generator" if isinstance(bad, Sequence) and bad.kind == "iterator" else "output.type"
+        with vm.at(Frame(function.scope, function, None)):
+            vm.event(kind, returns[-1] if returns else function.node, exception="NotImplementedError")
+
+
+def _unsupported(vm: Machine, value: Value, depth: int) -> Value | None:
+    if isinstance(value, Instance):
+        if isinstance(value.cls, External):
+            return None
+        classes.resolve_bases(vm, value.cls)
+        plain = value.cls.complete and not value.open and not any(isinstance(b, External) for b in value.cls.mro)
+        supported = classes.is_enum(vm, value.cls) or classes.dataclass_fields(vm, value.cls)
+        return value if plain and not supported else None
+    if isinstance(value, (Function, Class)):
+        return value
+    if isinstance(value, Sequence) and value.kind in {"set", "iterator"} and depth == 3:
+        return value
+    if depth and isinstance(value, Sequence):
+        return next((bad for item in value.items if (bad := _unsupported(vm, item, depth - 1)) is not None), None)
+    if depth and isinstance(value, Mapping):
+        return next(
+            (bad for _, item in value.items.values() if (bad := _unsupported(vm, item, depth - 1)) is not None), None
+        )
+    return None
+
+
+def guard_text(guard: Guard) -> str:
+    text = guard.source.segment(guard.node)
+    return text if guard.positive else f"not ({text})"

@@ -1,0 +1,431 @@
+"""The value domain: what an expression is *at trace time*.
+
+The question is never "what type has this" but "is it a Proxy while symbolic tracing runs". ``Traced`` must be one,
+``Unknown`` may be one when ``maybe`` is set, everything else is an ordinary Python object that the tracer never sees.
+Containers and instances are mutable and belong to the heap (see ``heap.py``); all other values never change.
+
+Values are compared by identity: two equal-looking values may have come by different ways.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Hashable, Iterable, Iterator
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, Final, Literal
+
+from fxlint.project.source import SourceFile
+
+if TYPE_CHECKING:
+    from fxlint.predict.scopes import ModuleScope, Scope
+
+MAX_OPTIONS: Final = 6
+
+
+class Value:
+    """Anything an expression can evaluate to."""
+
+    __slots__ = ()
+
+
+@dataclass(eq=False, slots=True)
+class Const(Value):
+    """A known immutable Python object: None, bool, int, float, complex, str, bytes, Ellipsis."""
+
+    value: Any
+
+
+@dataclass(eq=False, slots=True)
+class Origin:
+    """How a traced value came to be: the link of a provenance chain. ``kind`` names what the first link is."""
+
+    source: SourceFile
+    node: ast.AST
+    parent: Origin | None
+    kind: Literal["input", "parameter", "operation"]
+    name: str = ""
+
+    def first(self) -> Origin:
+        origin = self
+        while origin.parent is not None:
+            origin = origin.parent
+        return origin
+
+
+@dataclass(eq=False, slots=True)
+class Traced(Value):
+    """A Proxy. ``default`` is the default of the forward parameter whose placeholder this is, if it has one."""
+
+    origin: Origin | None
+    default: Value | None = None
+
+
+@dataclass(eq=False, slots=True)
+class Unknown(Value):
+    """Any Python object; a Proxy only if ``maybe``. ``truth`` and ``is_none`` hold what conditions have told.
+
+    ``likely`` is what it is in the default configuration: it decides which of two conditional failures is called first,
+    and which class an unknown layer argument stands for, never whether something is certain.
+    """
+
+    maybe: bool = False
+    truth: bool | None = None
+    is_none: bool | None = None
+    likely: Value | None = None
+
+
+@dataclass(eq=False, slots=True)
+class Tensor(Value):
+    """A real tensor while tracing: a buffer, or one made without traced arguments. Its value is baked."""
+
+    parameter: bool = False
+
+
+@dataclass(eq=False, slots=True)
+class Sequence(Value):
+    """A tuple, list, set, range or exhausted iterator: the known ``items``, then any number of ``rest``.
+
+    Lists and sets are heap objects: change ``items`` and ``rest`` only through the heap.
+    """
+
+    kind: Literal["tuple", "list", "set", "iterator"]
+    items: list[Value]
+    rest: Value | None = None
+    fields: tuple[str, ...] = ()  # of a named tuple
+
+    def members(self) -> Iterator[Value]:
+        yield from self.items
+        if self.rest is not None:
+            yield self.rest
+
+
+@dataclass(eq=False, slots=True)
+class Mapping(Value):
+    """A dict: known items by ``key_of``, and ``rest`` for entries under unknown keys. A heap object."""
+
+    items: dict[Hashable, tuple[Value, Value]]
+    rest: Value | None = None
+
+
+@dataclass(eq=False, slots=True)
+class Slice(Value):
+    lower: Value
+    upper: Value
+    step: Value
+
+    def parts(self) -> tuple[Value, Value, Value]:
+        return (self.lower, self.upper, self.step)
+
+
+@dataclass(eq=False, slots=True)
+class Function(Value):
+    """A Python function of the code under lint. ``wrapped`` is what ``functools.wraps`` made it stand for."""
+
+    node: ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda
+    scope: Scope
+    defaults: list[Value]
+    keyword_defaults: dict[str, Value]
+    owner: Class | None = None
+    wrapped: Value | None = None
+
+    @property
+    def name(self) -> str:
+        return "<lambda>" if isinstance(self.node, ast.Lambda) else self.node.name
+
+    @property
+    def module(self) -> ModuleScope:
+        return self.scope.module
+
+
+@dataclass(eq=False, slots=True)
+class Bound(Value):
+    """A method with its first argument."""
+
+    function: Value
+    receiver: Value
+
+
+@dataclass(eq=False, slots=True)
+class Partial(Value):
+    function: Value
+    args: list[Value]
+    keywords: dict[str, Value]
+
+
+@dataclass(eq=False, slots=True)
+class Decorated(Value):
+    """A function wrapped by a library decorator that keeps its signature visible (``functools.wraps``)."""
+
+    function: Value
+    decorator: str
+    parameters: int  # local variables of the wrapper, which is ``(*args, **kwargs)``
+
+
+@dataclass(eq=False, slots=True)
+class Descriptor(Value):
+    """property, staticmethod, classmethod, cached_property around a function, as found in a class body."""
+
+    kind: Literal["property", "staticmethod", "classmethod"]
+    function: Value
+
+
+@dataclass(eq=False, slots=True)
+class Class(Value):
+    """A class of the code under lint. ``mro`` is filled on first use; External bases stand in it as they are."""
+
+    name: str
+    qualname: str
+    node: ast.ClassDef
+    scope: Scope
+    bases: list[Value] = field(default_factory=list)
+    mro: list[Class | External] = field(default_factory=list)
+    complete: bool = True  # every base is known
+    members: dict[str, Value] = field(default_factory=dict)
+    member_nodes: dict[str, list[ast.stmt]] | None = None
+
+    @property
+    def module(self) -> ModuleScope:
+        return self.scope.module
+
+
+@dataclass(eq=False, slots=True)
+class External(Value):
+    """An object of a library whose source is not interpreted: torch, the standard library, C extensions.
+
+    ``patched`` marks a function of ``math`` reached through a name that the stock tracer patches while it traces.
+    """
+
+    name: str
+    patched: bool = False
+
+
+@dataclass(eq=False, slots=True)
+class Namespace(Value):
+    """A Python module of the code under lint or of an installed package."""
+
+    module: ModuleScope
+
+
+@dataclass(eq=False, slots=True)
+class Instance(Value):
+    """An object of a class. ``arguments`` are the constructor's by parameter name, where they are known.
+
+    ``registered`` is set once a module has become a submodule of another one. ``children`` are the contents of
+    Sequential, ModuleList, ParameterList (a Sequence) and ModuleDict, ParameterDict (a Mapping).
+    """
+
+    cls: Class | External
+    attributes: dict[str, Value]
+    arguments: dict[str, Value] = field(default_factory=dict)
+    children: Sequence | Mapping | None = None
+    registered: bool = False
+    expression: str = ""
+    open: bool = False  # attributes that were not seen being set may exist
+
+
+@dataclass(eq=False, slots=True)
+class Super(Value):
+    after: Class
+    receiver: Value
+
+
+@dataclass(eq=False, slots=True)
+class Wraps(Value):
+    """``functools.wraps(function)``: a decorator."""
+
+    function: Value
+
+
+@dataclass(eq=False, slots=True)
+class Union(Value):
+    """One of several values; never nested, at most MAX_OPTIONS."""
+
+    options: list[Value]
+
+
+NONE: Final = Const(None)
+TRUE: Final = Const(True)
+FALSE: Final = Const(False)
+UNKNOWN: Final = Unknown()
+MAYBE: Final = Unknown(maybe=True)
+REAL_TENSOR: Final = Tensor()
+
+
+def const(value: object) -> Value:
+    """The abstract value of a Python object that measuring or folding has produced."""
+    if value is None:
+        return NONE
+    if isinstance(value, bool):
+        return TRUE if value else FALSE
+    if isinstance(value, (tuple, list)):
+        return Sequence("tuple" if isinstance(value, tuple) else "list", [const(item) for item in value])
+    return Const(value)
+
+
+def key_of(value: Value) -> Hashable | None:
+    """A hashable stand-in for a value used as a dictionary key; None where it is not known well enough."""
+    if isinstance(value, Const):
+        return (type(value.value).__name__ if isinstance(value.value, float) else "", value.value)
+    if isinstance(value, External):
+        return ("external", value.name)
+    if isinstance(value, Sequence) and value.kind == "tuple" and value.rest is None:
+        keys = tuple(key_of(item) for item in value.items)
+        return None if None in keys else ("tuple", keys)
+    if isinstance(value, (Class, Function, Instance, Traced)):
+        return ("object", id(value))
+    return None
+
+
+def may_be_traced(value: Value) -> bool:
+    """Whether the value itself (not what it contains) may be a Proxy."""
+    if isinstance(value, Traced):
+        return True
+    if isinstance(value, Unknown):
+        return value.maybe
+    if isinstance(value, Union):
+        return any(may_be_traced(option) for option in value.options)
+    return False
+
+
+def holds_traced(value: Value, depth: int = 4) -> bool:
+    """Whether a Proxy must stand in the value, or inside its containers as fx would find it in an argument."""
+    if isinstance(value, Traced):
+        return True
+    if depth == 0:
+        return False
+    if isinstance(value, Sequence):
+        return any(holds_traced(item, depth - 1) for item in value.members())
+    if isinstance(value, Mapping):
+        entries = [pair[1] for pair in value.items.values()] + ([value.rest] if value.rest is not None else [])
+        return any(holds_traced(item, depth - 1) for item in entries)
+    if isinstance(value, Slice):
+        return any(holds_traced(part, depth - 1) for part in value.parts())
+    return False
+
+
+def may_hold_traced(value: Value, depth: int = 4) -> bool:
+    """Whether a Proxy may stand in the value or inside its containers."""
+    if may_be_traced(value):
+        return True
+    if depth == 0:
+        return False
+    if isinstance(value, Sequence):
+        return any(may_hold_traced(item, depth - 1) for item in value.members())
+    if isinstance(value, Mapping):
+        entries = [pair[1] for pair in value.items.values()] + ([value.rest] if value.rest is not None else [])
+        return any(may_hold_traced(item, depth - 1) for item in entries)
+    if isinstance(value, Slice):
+        return any(may_hold_traced(part, depth - 1) for part in value.parts())
+    if isinstance(value, Union):
+        return any(may_hold_traced(option, depth - 1) for option in value.options)
+    return False
+
+
+def options(value: Value) -> list[Value]:
+    return value.options if isinstance(value, Union) else [value]
+
+
+def join(first: Value, second: Value, likely: Value | None = None) -> Value:
+    """The least value that covers both. ``likely`` says which of the two the default configuration takes."""
+    if first is second:
+        return first
+    merged: list[Value] = []
+    for option in (*options(first), *options(second)):
+        if not any(same(option, other) for other in merged):
+            merged.append(option)
+    if len(merged) == 1:
+        return merged[0]
+    if any(isinstance(option, Unknown) for option in merged) or len(merged) > MAX_OPTIONS:
+        return _unknown_of(merged, likely)
+    if likely is not None and len(merged) > 1 and not isinstance(likely, Union):
+        merged.sort(key=lambda option: not same(option, likely))
+    return Union(merged)
+
+
+def join_all(values: Iterable[Value]) -> Value:
+    result: Value | None = None
+    for value in values:
+        result = value if result is None else join(result, value)
+    return UNKNOWN if result is None else result
+
+
+def _unknown_of(merged: list[Value], likely: Value | None) -> Unknown:
+    hint = likely.likely if isinstance(likely, Unknown) else likely
+    if hint is None:
+        hint = next((option.likely for option in merged if isinstance(option, Unknown) and option.likely), None)
+    truths = {option.truth if isinstance(option, Unknown) else shallow_truth(option) for option in merged}
+    nones = {option.is_none if isinstance(option, Unknown) else shallow_none(option) for option in merged}
+    return Unknown(
+        maybe=any(may_be_traced(option) for option in merged),
+        truth=truths.pop() if len(truths) == 1 else None,
+        is_none=nones.pop() if len(nones) == 1 else None,
+        likely=hint,
+    )
+
+
+def shallow_truth(value: Value) -> bool | None:
+    if isinstance(value, Const):
+        return bool(value.value)
+    if isinstance(value, (Function, Class, Bound, Partial, Namespace)):
+        return True
+    return None
+
+
+def shallow_none(value: Value) -> bool | None:
+    if isinstance(value, Const):
+        return value.value is None
+    if isinstance(value, Unknown):
+        return value.is_none
+    if isinstance(value, Union):
+        answers = {shallow_none(option) for option in value.options}
+        return answers.pop() if len(answers) == 1 else None
+    return False
+
+
+def same(first: Value, second: Value) -> bool:
+    """Whether two values need not be told apart."""
+    if first is second:
+        return True
+    if type(first) is not type(second):
+        return False
+    if isinstance(first, Const) and isinstance(second, Const):
+        return type(first.value) is type(second.value) and bool(first.value == second.value)
+    if isinstance(first, Traced):
+        return True
+    if isinstance(first, Tensor) and isinstance(second, Tensor):
+        return first.parameter == second.parameter
+    if isinstance(first, External) and isinstance(second, External):
+        return first.name == second.name
+    if isinstance(first, Unknown) and isinstance(second, Unknown):
+        return (
+            first.maybe == second.maybe
+            and first.truth == second.truth
+            and first.is_none == second.is_none
+            and first.likely is second.likely
+        )
+    if isinstance(first, Sequence) and isinstance(second, Sequence):
+        return (
+            first.kind == second.kind == "tuple"
+            and len(first.items) == len(second.items)
+            and (first.rest is None) == (second.rest is None)
+            and all(same(one, two) for one, two in zip(first.items, second.items, strict=True))
+            and (first.rest is None or second.rest is None or same(first.rest, second.rest))
+        )
+    if isinstance(first, Bound) and isinstance(second, Bound):
+        return same(first.function, second.function) and same(first.receiver, second.receiver)
+    if isinstance(first, Instance) and isinstance(second, Instance):
+        return (
+            first.cls is second.cls or (isinstance(first.cls, External) and same(first.cls, second.cls))
+        ) and _same_arguments(first, second)
+    return False
+
+
+def _same_arguments(first: Instance, second: Instance) -> bool:
+    if not first.arguments or first.arguments.keys() != second.arguments.keys() or first.children or second.children:
+        return False
+    return all(same(value, second.arguments[name]) for name, value in first.arguments.items())
+
+
+def likely_of(value: Value) -> Value | None:
+    """The value in the default configuration, where one is known."""
+    return value.likely if isinstance(value, Unknown) else value

@@ -1,0 +1,279 @@
+"""What a module binds at its top level, and where other modules are found. Built from syntax alone."""
+
+from __future__ import annotations
+
+import ast
+import os
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from fxlint.project.source import SourceFile, UnreadableSource, read
+
+Scope = ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef | ast.Module
+
+
+@dataclass(frozen=True, slots=True)
+class Import:
+    """``import module`` (name None) or ``from module import name``; ``module`` is absolute."""
+
+    module: str
+    name: str | None
+
+
+
+@dataclass(frozen=True, slots=True)
+class Binding:
+    """One way in which a name gets its value. ``weak`` bindings count only where no other one exists."""
+
+    node: ast.AST
+    value: ast.expr | None = None
+    imported: Import | None = None
+    weak: bool = False
+    element: tuple[int, ...] = ()  # position inside an unpacked value: ``a, (b, c) = v`` binds c at (1, 1)
+
+
+@dataclass(eq=False, slots=True)
+class ModuleIndex:
+    """The top level of one file: bindings by name, star imports, names given to ``torch.fx.wrap``."""
+
+    name: str
+    source: SourceFile
+    is_package: bool
+    linted: bool
+    bindings: dict[str, list[Binding]] = field(default_factory=dict)
+    stars: list[str] = field(default_factory=list)
+    wraps: set[str] = field(default_factory=set)
+    mutated: set[str] = field(default_factory=set)
+
+    def classes(self) -> Iterator[tuple[str, ast.ClassDef]]:
+        """All classes with their qualified names, nested ones and those made in functions too."""
+        yield from _classes(self.source.tree.body, "")
+
+
+def _classes(body: Iterable[ast.stmt], prefix: str) -> Iterator[tuple[str, ast.ClassDef]]:
+    for node in body:
+        if isinstance(node, ast.ClassDef):
+            yield prefix + node.name, node
+            yield from _classes(node.body, prefix + node.name + ".")
+        elif isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)):
+            continue  # a class made in a function has no name that others can reach
+        elif isinstance(node, (ast.If, ast.Try, ast.With, ast.For, ast.While)):
+            for inner in _bodies(node):
+                yield from _classes(inner, prefix)
+
+
+def _bodies(node: ast.stmt) -> Iterator[list[ast.stmt]]:
+    for name in ("body", "orelse", "finalbody"):
+        inner = getattr(node, name, None)
+        if inner:
+            yield inner
+    for handler in getattr(node, "handlers", ()):
+        yield handler.body
+
+
+def build_index(name: str, source: SourceFile, is_package: bool, linted: bool) -> ModuleIndex:
+    """Collect the bindings of a module's top level."""
+    index = ModuleIndex(name, source, is_package, linted)
+    _collect(index, source.tree.body, weak=False)
+    return index
+
+
+def absolute(index_name: str, is_package: bool, module: str | None, level: int) -> str:
+    """The absolute name of ``from <dots><module> import ...`` inside module ``index_name``."""
+    if not level:
+        return module or ""
+    parts = index_name.split(".")
+    parts = parts[: len(parts) - level + (1 if is_package else 0)]
+    return ".".join([*parts, module] if module else parts)
+
+
+def imports(node: ast.Import | ast.ImportFrom, name: str, is_package: bool) -> Iterator[tuple[str, Import]]:
+    """The names that an import statement binds (``*`` for a star import)."""
+    if isinstance(node, ast.Import):
+        for alias in node.names:
+            if alias.asname:
+                yield alias.asname, Import(alias.name, None)
+            else:
+                yield alias.name.split(".")[0], Import(alias.name.split(".")[0], None)
+    else:
+        module = absolute(name, is_package, node.module, node.level)
+        for alias in node.names:
+            yield alias.asname or alias.name, Import(module, alias.name)
+
+
+def _collect(index: ModuleIndex, body: Sequence[ast.stmt], weak: bool) -> None:
+    for node in body:
+        if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)):
+            _bind(index, node.name, Binding(node, weak=weak))
+            if isinstance(node, ast.FunctionDef) and any(_is_wrap(d) for d in node.decorator_list):
+                index.wraps.add(node.name)
+        elif isinstance(node, (ast.Import, ast.ImportFrom)):
+            for bound, imported in imports(node, index.name, index.is_package):
+                if bound == "*":
+                    index.stars.append(imported.module)
+                else:
+                    _bind(index, bound, Binding(node, imported=imported, weak=weak))
+        elif isinstance(node, ast.Assign):
+            for target in node.targets:
+                _assign(index, target, node.value, node, weak, ())
+        elif isinstance(node, ast.AnnAssign) and node.value is not None:
+            _assign(index, node.target, node.value, node, weak, ())
+        elif isinstance(node, ast.AugAssign):
+            _mark_mutated(index, node.target)
+        elif isinstance(node, ast.Expr):
+            _expression(index, node.value)
+        elif isinstance(node, ast.If):
+            typing_only = _is_type_checking(node.test)
+            _collect(index, node.body, weak or typing_only)
+            _collect(index, node.orelse, weak or not typing_only)
+        elif isinstance(node, (ast.Try, *_TRY_STAR)):
+            _collect(index, node.body, weak)
+            for handler in node.handlers:
+                _collect(index, handler.body, weak=True)
+            _collect(index, node.orelse, weak)
+            _collect(index, node.finalbody, weak)
+        elif isinstance(node, (ast.With, ast.For, ast.While)):
+            if isinstance(node, ast.For):
+                for name in ast.walk(node.target):
+                    if isinstance(name, ast.Name):
+                        _bind(index, name.id, Binding(node, weak=True))
+            _collect(index, node.body, weak)
+
+
+_TRY_STAR: tuple[type[ast.Try], ...] = (ast.TryStar,) if hasattr(ast, "TryStar") else ()  # type: ignore[assignment]
+
+
+def _bind(index: ModuleIndex, name: str, binding: Binding) -> None:
+    index.bindings.setdefault(name, []).append(binding)
+
+
+def _assign(
+    index: ModuleIndex, target: ast.expr, value: ast.expr, node: ast.stmt, weak: bool, element: tuple[int, ...]
+) -> None:
+    if isinstance(target, ast.Name):
+        _bind(index, target.id, Binding(node, value=value, weak=weak, element=element))
+    elif isinstance(target, (ast.Tuple, ast.List)):
+        for position, part in enumerate(target.elts):
+            _assign(index, part, value, node, weak, (*element, position))
+    else:
+        _mark_mutated(index, target)
+
+
+def _mark_mutated(index: ModuleIndex, target: ast.expr) -> None:
+    while isinstance(target, (ast.Subscript, ast.Attribute)):
+        target = target.value
+    if isinstance(target, ast.Name):
+        index.mutated.add(target.id)
+
+
+def _expression(index: ModuleIndex, value: ast.expr) -> None:
+    if not isinstance(value, ast.Call):
+        return
+    if _is_wrap(value.func) and value.args:
+        argument = value.args[0]
+        if isinstance(argument, ast.Constant) and isinstance(argument.value, str):
+            index.wraps.add(argument.value)
+        elif isinstance(argument, ast.Name):
+            index.wraps.add(argument.id)
+    elif isinstance(value.func, ast.Attribute) and value.func.attr in {"update", "append", "extend", "setdefault"}:
+        _mark_mutated(index, value.func.value)
+
+
+def _is_wrap(node: ast.expr) -> bool:
+    """``torch.fx.wrap`` / ``fx.wrap`` / ``wrap`` (taken to be fx's where a module imports it from there)."""
+    text = ast.unparse(node) if isinstance(node, (ast.Attribute, ast.Name)) else ""
+    return text in {"torch.fx.wrap", "fx.wrap", "torch.fx._symbolic_trace.wrap"}
+
+
+def _is_type_checking(test: ast.expr) -> bool:
+    return (isinstance(test, ast.Name) and test.id == "TYPE_CHECKING") or (
+        isinstance(test, ast.Attribute) and test.attr == "TYPE_CHECKING"
+    )
+
+
+class Project:
+    """Modules by dotted name: the linted files, and on demand others on the search path (source only)."""
+
+    def __init__(self, search_path: Sequence[Path] = ()) -> None:
+        self._modules: dict[str, ModuleIndex | None] = {}
+        self._search_path = [str(folder) for folder in search_path]
+        self._folders: dict[str, frozenset[str]] = {}
+        self.linted: list[ModuleIndex] = []
+
+    def add(self, path: str) -> ModuleIndex:
+        """Read a file to be linted. Raises UnreadableSource."""
+        file = Path(path)
+        source = read(path, file)
+        folder, name = module_name(file)
+        index = build_index(name, source, file.name == "__init__.py", linted=True)
+        self.linted.append(index)
+        self._modules.setdefault(name, index)
+        if folder not in self._search_path:
+            self._search_path.insert(0, folder)
+        return index
+
+    def module(self, name: str) -> ModuleIndex | None:
+        """The module of that name, or None where no source is found for it."""
+        if name in self._modules:
+            return self._modules[name]
+        self._modules[name] = None
+        found = self._find(name)
+        if found is not None:
+            file, is_package = found
+            try:
+                source = read(file.replace(os.sep, "/"), Path(file))
+            except UnreadableSource:
+                return None
+            self._modules[name] = build_index(name, source, is_package, linted=False)
+        return self._modules[name]
+
+    @property
+    def has_packages(self) -> bool:
+        """Whether installed packages are on the search path, so that what is not found is not installed."""
+        return any(os.path.basename(folder) in {"site-packages", "dist-packages"} for folder in self._search_path)
+
+    def is_linted(self, name: str) -> bool:
+        index = self._modules.get(name)
+        return index is not None and index.linted
+
+    def exists(self, name: str) -> bool:
+        """Whether anything of that name is installed, be it source, a package folder or a compiled extension."""
+        parts = name.split(".")
+        for folder in self._search_path:
+            entries = self._entries(os.path.join(folder, *parts[:-1]))
+            if parts[-1] in entries or any(entry.startswith(parts[-1] + ".") for entry in entries):
+                return True
+        return False
+
+    def _find(self, name: str) -> tuple[str, bool] | None:
+        relative = name.split(".")
+        for folder in self._search_path:
+            parent = os.path.join(folder, *relative[:-1])
+            entries = self._entries(parent)
+            if relative[-1] in entries:
+                package = os.path.join(parent, relative[-1])
+                if "__init__.py" in self._entries(package):
+                    return os.path.join(package, "__init__.py"), True
+            if relative[-1] + ".py" in entries:
+                return os.path.join(parent, relative[-1] + ".py"), False
+        return None
+
+    def _entries(self, folder: str) -> frozenset[str]:
+        if folder not in self._folders:
+            try:
+                self._folders[folder] = frozenset(os.listdir(folder or "."))
+            except OSError:
+                self._folders[folder] = frozenset()
+        return self._folders[folder]
+
+
+def module_name(file: Path) -> tuple[str, str]:
+    """(folder to search from, dotted name) of a source file, by the packages that enclose it."""
+    file = Path(os.path.abspath(file))
+    parts = [] if file.name == "__init__.py" else [file.stem]
+    folder = file.parent
+    while (folder / "__init__.py").is_file() and folder.name:
+        parts.insert(0, folder.name)
+        folder = folder.parent
+    return str(folder), ".".join(parts) or file.parent.name

@@ -1,0 +1,109 @@
+"""Reading one source file: bytes to text to syntax tree, with a clear reason when that cannot be done."""
+
+from __future__ import annotations
+
+import ast
+import io
+import re
+import tokenize
+import warnings
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from fxlint.findings import Location
+
+_DIRECTIVE = re.compile(r"#\s*fxlint:\s*(?P<name>trace|instance)\b\s*(?:=\s*(?P<value>.+?))?\s*$")
+
+
+class UnreadableSource(Exception):
+    """The file cannot be analysed; ``line`` is 1-based where the trouble has a place."""
+
+    def __init__(self, message: str, line: int | None = None) -> None:
+        super().__init__(message)
+        self.message = message
+        self.line = line
+
+
+@dataclass(eq=False, slots=True)
+class SourceFile:
+    """A parsed file. ``path`` is as the user spelled it (posix); ``lines`` keep no line ends."""
+
+    path: str
+    text: str
+    tree: ast.Module
+    lines: list[str] = field(default_factory=list)
+
+    def location(self, node: ast.AST) -> Location:
+        """The span of a node, 1-based, columns in code points (``ast`` counts UTF-8 bytes)."""
+        line, end_line = getattr(node, "lineno", 1), getattr(node, "end_lineno", None) or getattr(node, "lineno", 1)
+        column, end_column = getattr(node, "col_offset", 0), getattr(node, "end_col_offset", None) or 0
+        return Location(self.path, line, self._column(line, column), end_line, self._column(end_line, end_column))
+
+    def segment(self, node: ast.AST) -> str:
+        """The source of a node on one line, shortened where it is long."""
+        place = self.location(node)
+        rows = self.lines[place.line - 1 : place.end_line]
+        if not rows:
+            return ""
+        rows[-1] = rows[-1][: place.end_column - 1]
+        rows[0] = rows[0][place.column - 1 :]
+        text = " ".join(row.strip() for row in rows)
+        return text if len(text) <= 80 else text[:77] + "..."
+
+    def directives(self) -> dict[int, list[tuple[str, str | None]]]:
+        """``# fxlint: trace`` and ``# fxlint: instance=...`` comments by line."""
+        found: dict[int, list[tuple[str, str | None]]] = {}
+        if "fxlint:" not in self.text:
+            return found
+        for number, row in enumerate(self.lines, 1):
+            match = _DIRECTIVE.search(row)
+            if match:
+                found.setdefault(number, []).append((match["name"], match["value"]))
+        return found
+
+    def _column(self, line: int, offset: int) -> int:
+        if not 1 <= line <= len(self.lines):
+            return offset + 1
+        row = self.lines[line - 1]
+        if row.isascii():
+            return offset + 1
+        return len(row.encode()[:offset].decode(errors="replace")) + 1
+
+
+def decode(raw: bytes) -> str:
+    """Source text of a Python file, by its byte order mark or coding comment.
+
+    Raises UnreadableSource for a wrong encoding and for bytes that are no text at all.
+    """
+    if raw.startswith((b"\xff\xfe", b"\xfe\xff")):
+        raise UnreadableSource("could not decode: the file is UTF-16; Python sources are UTF-8")
+    if b"\0" in raw:
+        raise UnreadableSource("could not decode: the file holds null bytes; it is not Python source")
+    try:
+        encoding, _ = tokenize.detect_encoding(io.BytesIO(raw).readline)
+        text = raw.decode(encoding)
+    except (SyntaxError, UnicodeDecodeError, LookupError) as error:
+        raise UnreadableSource(f"could not decode: {error}") from None
+    return text.removeprefix("\ufeff").replace("\r\n", "\n").replace("\r", "\n")
+
+
+def parse(path: str, text: str) -> SourceFile:
+    """Parse source text. Raises UnreadableSource with the line of a syntax error."""
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # invalid escapes are not ours to report
+            tree = ast.parse(text)
+    except SyntaxError as error:
+        raise UnreadableSource(f"could not parse: {error.msg}", error.lineno) from None
+    except (ValueError, RecursionError, MemoryError) as error:
+        raise UnreadableSource(f"could not parse: {error or type(error).__name__}") from None
+    return SourceFile(path, text, tree, text.split("\n"))
+
+
+def read(path: str, file: Path) -> SourceFile:
+    """Read and parse ``file``, reported under the name ``path``. Raises UnreadableSource."""
+    try:
+        raw = file.read_bytes()
+    except OSError as error:
+        raise UnreadableSource(f"could not read: {error.strerror or error}") from None
+    return parse(path, decode(raw))
