@@ -132,7 +132,8 @@ def _finding(draft: _Draft, linted: frozenset[str]) -> Finding:
 def _origin_text(origin: Origin | None) -> str:
     if origin is None:
         return ""
-    return origin.name or origin.source.segment(origin.node)
+    first = origin.first()
+    return first.name or first.source.segment(first.node)
 
 
 def _provenance(event: Event, linted: frozenset[str]) -> tuple[Step, ...]:

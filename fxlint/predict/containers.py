@@ -7,7 +7,6 @@ from collections.abc import Hashable
 from typing import Any, Final
 
 from fxlint.predict import attributes, calls, classes, evaluate, library
-from fxlint.predict.arguments import Arguments
 from fxlint.predict.machine import Machine
 from fxlint.predict.scopes import Frame
 from fxlint.predict.values import (
@@ -204,7 +203,7 @@ def set_item(vm: Machine, frame: Frame, container: Value, key: Value, value: Val
             classes.register(value)
             set_item(vm, frame, container.children, key, value, node)
     elif isinstance(container, Tensor):
-        library.method(vm, frame, container, "__setitem__", Arguments([key, value]), node)
+        library.operation(vm, "setitem", [container, key, value], node)
     elif isinstance(container, Union):
         for option in container.options:
             if not isinstance(option, Const):
@@ -288,7 +287,7 @@ def item(vm: Machine, frame: Frame, container: Value, key: Value, node: ast.AST)
     if isinstance(container, Instance):
         return _instance_item(vm, frame, container, key, node)
     if isinstance(container, Tensor):
-        return library.method(vm, frame, container, "__getitem__", Arguments([key]), node)
+        return library.operation(vm, "getitem", [container, key], node)
     if isinstance(container, Union):
         return calls.each(vm, container.options, lambda option: item(vm, frame, option, key, node), node)
     if isinstance(container, Const):

@@ -7,7 +7,7 @@ import operator
 from collections.abc import Callable
 from typing import Any, Final
 
-from fxlint.predict import attributes, calls, classes, containers, decide, names
+from fxlint.predict import attributes, calls, classes, containers, decide, library, names
 from fxlint.predict.machine import Machine
 from fxlint.predict.scopes import Frame, Scope
 from fxlint.predict.values import (
@@ -30,6 +30,7 @@ from fxlint.predict.values import (
     Unknown,
     Value,
     const,
+    holds_traced,
     join,
     key_of,
     likely_of,
@@ -138,7 +139,10 @@ def _call(vm: Machine, frame: Frame, node: ast.Call) -> Value:
     callee = expression(vm, frame, node.func)
     if isinstance(callee, External) and callee.name == "builtins.super" and not node.args:
         return classes.super_of(vm, frame)
-    return calls.call(vm, frame, callee, calls.arguments(vm, frame, node), node)
+    args = calls.arguments(vm, frame, node)
+    if vm.tracing and args.holds_traced() and library.is_wrapped(vm, frame, node):
+        return library.recorded(vm, args, node)
+    return calls.call(vm, frame, callee, args, node)
 
 
 def _lambda(vm: Machine, frame: Frame, node: ast.Lambda) -> Value:
@@ -313,8 +317,10 @@ def _extend(result: Sequence, more: Sequence) -> None:
             result.items.append(value)
         else:
             result.rest = join(result.rest, value)
+            result.certain = result.certain or (value if holds_traced(value) else None)
     if more.rest is not None:
         result.rest = more.rest if result.rest is None else join(result.rest, more.rest)
+    result.certain = result.certain or more.certain
 
 
 def _dictionary(vm: Machine, frame: Frame, node: ast.Dict) -> Value:

@@ -12,7 +12,7 @@ import operator
 from collections.abc import Callable
 from typing import Any, Final
 
-from fxlint.predict import attributes, calls, calltable, classes, containers, decide, evaluate, modules
+from fxlint.predict import attributes, calls, calltable, classes, containers, decide, evaluate, modules, names
 from fxlint.predict.arguments import Arguments
 from fxlint.predict.machine import Machine
 from fxlint.predict.scopes import Frame
@@ -62,8 +62,6 @@ MAX_RANGE: Final = 64
 def call(vm: Machine, frame: Frame, callee: External, args: Arguments, node: ast.AST) -> Value:
     """Call a library object by name."""
     name = vm.facts.canonical(callee.name)
-    if vm.tracing and args.holds_traced() and _is_wrapped_here(frame, node):
-        return vm.traced(node, _first_traced(args))
     model = _MODELS.get(name)
     if model is not None:
         return model(vm, frame, args, node)
@@ -75,13 +73,42 @@ def call(vm: Machine, frame: Frame, callee: External, args: Arguments, node: ast
     return measured(vm, name, args, node, patched=callee.patched)
 
 
-def _is_wrapped_here(frame: Frame, node: ast.AST) -> bool:
-    """Whether the call goes through a global name that ``torch.fx.wrap`` has been given in this file."""
-    return isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and is_wrapped_name(frame, node.func.id)
+def is_wrapped(vm: Machine, frame: Frame, node: ast.Call) -> bool:
+    """Whether the call goes through a global name that ``torch.fx.wrap`` has been given in the file that holds it."""
+    if isinstance(node.func, ast.Name):
+        return node.func.id in frame.scope.module.index.wraps and frame.scope.find(node.func.id) is None
+    if isinstance(node.func, ast.Attribute) and isinstance(node.func.value, ast.Name):
+        owner = names.lookup(vm, frame, node.func.value.id)
+        return isinstance(owner, Namespace) and node.func.attr in owner.module.index.wraps
+    return False
 
 
-def is_wrapped_name(frame: Frame, name: str) -> bool:
-    return name in frame.scope.module.index.wraps and frame.scope.find(name) is None
+def recorded(vm: Machine, args: Arguments, node: ast.AST) -> Value:
+    """A call that becomes one node."""
+    return vm.traced(node, _first_traced(args))
+
+
+def operation(vm: Machine, name: str, operands: list[Value], node: ast.AST) -> Value:
+    """An operator on a real tensor, with Proxies among the other operands or not."""
+    args = Arguments(operands)
+    if not args.holds_traced():
+        return MAYBE if args.may_hold_traced() else REAL_TENSOR
+    outcome = calltable.operation(name, *(_operand_kind(value) for value in operands), release=vm.facts.release)
+    return _apply(vm, name, outcome, args, node)
+
+
+def _operand_kind(value: Value) -> str:
+    """The word that the measured table has for an operand."""
+    if isinstance(value, Traced):
+        return "traced"
+    if isinstance(value, Slice):
+        return "slice*" if holds_traced(value) else "slice"
+    if isinstance(value, Sequence):
+        sliced = "_slice" if value.kind == "tuple" and any(isinstance(item, Slice) for item in value.members()) else ""
+        return f"{value.kind}{sliced}{'*' if holds_traced(value) else ''}"
+    if isinstance(value, Const):
+        return type(value.value).__name__.replace("NoneType", "none")
+    return "tensor" if isinstance(value, Tensor) else "other"
 
 
 def measured(
@@ -92,7 +119,6 @@ def measured(
     *,
     constant_self: bool = False,
     patched: bool = True,
-    receiver: Value | None = None,
 ) -> Value:
     """Apply what the tracer was measured to do with this call."""
     traced: list[int | str] = []
@@ -116,8 +142,15 @@ def measured(
         if args.may_hold_traced():
             return MAYBE
         return _plain(name, outcome, constant_self)
+    return _apply(vm, name, outcome, args, node, constant_self)
+
+
+def _apply(
+    vm: Machine, name: str, outcome: calltable.Outcome, args: Arguments, node: ast.AST, constant_self: bool = False
+) -> Value:
+    """The value of a call with Proxies among its arguments, and the event where it fails."""
     if outcome.result == "node":
-        return vm.traced(node, _first_traced(args) or receiver)
+        return recorded(vm, args, node)
     if outcome.result == "fails":
         vm.event(
             outcome.event or "call.foreign",
@@ -126,7 +159,7 @@ def measured(
             exception=outcome.exception or "TypeError",
             callee=name,
         )
-        return vm.traced(node, _first_traced(args))
+        return recorded(vm, args, node)
     if outcome.result == "value":
         if outcome.constant is not None and not outcome.varies:
             vm.note("silent.type", node, origin=_origin(args), callee=name)
@@ -250,7 +283,7 @@ def _tensor_method(vm: Machine, receiver: Tensor, name: str, args: Arguments, no
             return MAYBE
         plain = calltable.call(f"torch.Tensor.{name}", [], constant_self=True, release=vm.facts.release)
         return REAL_TENSOR if plain.result == "unknown" else _plain(name, plain, plain.value is None)
-    return measured(vm, f"torch.Tensor.{name}", args, node, constant_self=True, receiver=receiver)
+    return measured(vm, f"torch.Tensor.{name}", args, node, constant_self=True)
 
 
 def _constant_method(

@@ -10,7 +10,7 @@ from fxlint.predict import calls, classes, modules
 from fxlint.predict.arguments import Arguments
 from fxlint.predict.machine import Event, Guard, Machine, OutOfBudget, PathEnd, Unwind
 from fxlint.predict.roots import RootValue
-from fxlint.predict.scopes import Frame, Scope
+from fxlint.predict.scopes import Frame, ModuleScope, Scope
 from fxlint.predict.values import (
     UNKNOWN,
     Class,
@@ -134,6 +134,7 @@ def _trace_function(vm: Machine, outer: Value, function: Function, instance: Ins
     vm.root_module = function.module
     vm.frames.append(Frame(Scope(function.module), None, None))
     vm.tracing = True
+    _report_wrap_misuse(vm, function.module)
     parameters = analysed.node.args
     variadic = bool(parameters.kwonlyargs or parameters.vararg or parameters.kwarg)
     placeholders = _placeholders(analysed, instance)
@@ -156,6 +157,12 @@ def _trace_function(vm: Machine, outer: Value, function: Function, instance: Ins
         variables = bound if bound is not None else {}
     _run_root(vm, function, variables)
     return None
+
+
+def _report_wrap_misuse(vm: Machine, module: ModuleScope) -> None:
+    """A wrap that cannot work stops the import of the file, or every later trace of the process."""
+    for node in module.index.wrap_misuses:
+        vm.event("wrap.misuse", node, exception="NotImplementedError", callee="torch.fx.wrap")
 
 
 def _run_root(vm: Machine, function: Function, variables: dict[str, Value]) -> None:

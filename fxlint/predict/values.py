@@ -85,6 +85,8 @@ class Tensor(Value):
 class Sequence(Value):
     """A tuple, list, set, range or exhausted iterator: the known ``items``, then any number of ``rest``.
 
+    ``certain`` is a traced value that surely stands somewhere among the rest.
+
     Lists and sets are heap objects: change ``items`` and ``rest`` only through the heap.
     """
 
@@ -92,6 +94,7 @@ class Sequence(Value):
     items: list[Value]
     rest: Value | None = None
     fields: tuple[str, ...] = ()  # of a named tuple
+    certain: Value | None = None
 
     def members(self) -> Iterator[Value]:
         yield from self.items
@@ -294,7 +297,7 @@ def holds_traced(value: Value, depth: int = 4) -> bool:
     if depth == 0:
         return False
     if isinstance(value, Sequence):
-        return any(holds_traced(item, depth - 1) for item in value.members())
+        return value.certain is not None or any(holds_traced(item, depth - 1) for item in value.members())
     if isinstance(value, Mapping):
         entries = [pair[1] for pair in value.items.values()] + ([value.rest] if value.rest is not None else [])
         return any(holds_traced(item, depth - 1) for item in entries)

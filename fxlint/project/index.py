@@ -45,6 +45,7 @@ class ModuleIndex:
     stars: list[str] = field(default_factory=list)
     wraps: set[str] = field(default_factory=set)
     mutated: set[str] = field(default_factory=set)
+    wrap_misuses: list[ast.expr] = field(default_factory=list)
 
     def classes(self) -> Iterator[tuple[str, ast.ClassDef]]:
         """All classes with their qualified names, nested ones and those made in functions too."""
@@ -76,6 +77,8 @@ def build_index(name: str, source: SourceFile, is_package: bool, linted: bool) -
     """Collect the bindings of a module's top level."""
     index = ModuleIndex(name, source, is_package, linted)
     _collect(index, source.tree.body, weak=False)
+    if "wrap" in source.text and "fx" in source.text:
+        index.wrap_misuses.extend(_wrap_misuses(source.tree.body, top=True))
     return index
 
 
@@ -184,6 +187,23 @@ def _is_wrap(node: ast.expr) -> bool:
     """``torch.fx.wrap`` / ``fx.wrap`` / ``wrap`` (taken to be fx's where a module imports it from there)."""
     text = ast.unparse(node) if isinstance(node, (ast.Attribute, ast.Name)) else ""
     return text in {"torch.fx.wrap", "fx.wrap", "torch.fx._symbolic_trace.wrap"}
+
+
+def _wrap_misuses(body: Iterable[ast.stmt], top: bool) -> Iterator[ast.expr]:
+    """Uses of ``torch.fx.wrap`` below the top level, on methods, or on what is no global of the file."""
+    for node in body:
+        if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)):
+            if not top or isinstance(node, ast.ClassDef):
+                yield from (decorator for decorator in node.decorator_list if _is_wrap(decorator))
+            yield from _wrap_misuses(node.body, top=False)
+        elif isinstance(node, ast.Expr) and isinstance(node.value, ast.Call) and _is_wrap(node.value.func):
+            given = node.value.args[0] if node.value.args else None
+            plain = isinstance(given, ast.Name) or (isinstance(given, ast.Constant) and str(given.value).isidentifier())
+            if not top or not plain:
+                yield node.value
+        else:
+            for inner in _bodies(node):
+                yield from _wrap_misuses(inner, top)
 
 
 def _is_type_checking(test: ast.expr) -> bool:
