@@ -91,7 +91,7 @@ class _Collected:
         for root in self._roots[path]:
             self._readings[root].fail(message["reason"], place)
             if message.get("error") is not None:
-                self._readings[root].take_import_error(message["error"])
+                self._readings[root].take_import_error(message["error"], message["family"])
         line = None
         reason = message["reason"]
         if place is not None:

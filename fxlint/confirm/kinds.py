@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 
@@ -66,7 +66,7 @@ def kind_of(met: Met, place: Place, source: str) -> Kind | None:
         return Kind(_DEFAULT[met.family], text, text, location)
     event = _event(met, node, parents)
     subject = _subject(met.family, node, parents)
-    text = _shortened(tree.text(subject))
+    text = _shortened(", ".join(tree.text(word) for word in _words(event, subject)))
     call = next((found for found in (subject, node) if isinstance(found, ast.Call)), None)
     return Kind(event, text, _shortened(tree.text(call.func)) if call else text, tree.location(subject, place.path))
 
@@ -102,6 +102,8 @@ def read_source(path: str) -> str:
 
 def _event(met: Met, node: ast.AST, parents: tuple[ast.AST, ...]) -> str:
     family = met.family or ""
+    if isinstance(node, ast.Call) and _is_forward_of_super(node.func):
+        return "root.library"
     if family == "bool":
         return _bool_event(met, node, parents)
     if family == "iter":
@@ -236,6 +238,32 @@ def _subject(family: str, node: ast.AST, parents: tuple[ast.AST, ...]) -> ast.AS
     if family == "setitem" and parents and isinstance(parents[0], (ast.Assign, ast.AugAssign)):
         return parents[0]
     return node
+
+
+def _words(event: str, node: ast.AST) -> Sequence[ast.AST]:
+    """What the message calls the text: the arguments of a call that rejects them, the index of a container."""
+    family = event.partition(".")[0]
+    if isinstance(node, ast.Call):
+        arguments = [*node.args, *(keyword.value for keyword in node.keywords)]
+        if event == "iter.star":
+            starred = [argument.value for argument in arguments if isinstance(argument, ast.Starred)]
+            return starred or [node]
+        about_arguments = family in ("index", "int", "float", "complex", "round", "call", "math") or event in (
+            "iter.call", "tensor.sizes", "tensor.data", "kwargs.unpack"
+        )  # fmt: skip
+        return arguments if about_arguments and arguments else [node]
+    if isinstance(node, ast.Subscript) and family == "index":
+        return [node.slice]
+    return [node]
+
+
+def _is_forward_of_super(node: ast.AST) -> bool:
+    return (
+        isinstance(node, ast.Attribute)
+        and node.attr == "forward"
+        and isinstance(node.value, ast.Call)
+        and _name(node.value.func) == "super"
+    )
 
 
 def _name(node: ast.AST) -> str:

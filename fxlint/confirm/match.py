@@ -163,8 +163,8 @@ def new_findings(
     taken = {root: [finding.location for finding in findings if root in finding.modules] for root in traces}
     added: dict[tuple[str, Location], Finding] = {}
     for root, met in sorted(unpredicted, key=lambda item: item[1].answers):
-        if met.family is None or met.caught or traces[root].confirmed.verdict != "fails":
-            continue  # a failure that the code under lint catches changes the graph: no matter of what does not trace
+        if met.family is None or met.caught or traces[root].confirmed.verdict == "traces":
+            continue  # a failure that the code under lint catches changes the graph, but keeps nothing from tracing
         kind = kind_of(roots[root], met)
         if kind is None or any(_overlap(kind.location, location) for location in taken[root]):
             continue
@@ -184,7 +184,7 @@ def _finding(root: str, met: Met, kind: Kind, rules: RuleSet, trace: Trace) -> F
     except KeyError:
         return None
     origin = met.origin or kind.text
-    error = trace.confirmed.error if met.answers == 0 else met.error
+    error = (trace.confirmed.error if met.answers == 0 else None) or met.error
     return Finding(
         code=rule.code,
         rule=rule.name,

@@ -104,11 +104,15 @@ class Reading:
             reason = f"{reason} ({path}:{place['line']})"
         self._reason = reason
 
-    def take_import_error(self, error: Mapping[str, Any]) -> None:
-        """An exception while importing the file: it proves what was predicted on its line."""
+    def take_import_error(self, error: Mapping[str, Any], family: str) -> None:
+        """An exception while importing the file: it proves what was predicted on its line.
+
+        A misused torch.fx.wrap is the tracer's matter; anything else that an import raises is not.
+        """
         place, outer = self._stack(error["frames"])
         if place is not None:
-            self._met.append(Met(None, place, outer, error=_failure_at(error, place)))
+            kept = family if family == "wrap" else None
+            self._met.append(Met(kept, place, outer, error=_failure_at(error, place)))
 
     def trace(self) -> Trace:
         """All that was reported on the root."""

@@ -30,6 +30,7 @@ from typing import Any
 
 import torch.fx
 
+from .classify import of_exception
 from .executed import Executed
 from .explore import caught, record
 from .failures import failed, message_of
@@ -138,7 +139,7 @@ def _import_error(error: BaseException, user: UserCode) -> Message:
     place = _place(frames[-1].file, frames[-1].line) if frames else None
     if isinstance(error, SyntaxError) and error.filename:
         place = _place(error.filename, error.lineno)
-    return {"reason": reason, "place": place, "error": told.to_json()}
+    return {"reason": reason, "place": place, "error": told.to_json(), "family": of_exception(error, user)}
 
 
 def _poisoned() -> bool:
