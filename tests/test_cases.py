@@ -14,7 +14,10 @@ import pytest
 import torch
 import truth
 
+from fxlint.confirm import confirm
+from fxlint.confirm.settings import ConfirmSettings
 from fxlint.findings import Finding, Prediction
+from fxlint.predict import predict
 from fxlint.rules import load_rules
 
 CASES = Path(__file__).parent.parent / "fixtures" / "cases"
@@ -152,7 +155,6 @@ def errors(prediction: Prediction, case: Case) -> list[Finding]:
 
 @pytest.fixture(scope="module")
 def predicted() -> Prediction:
-    predict = getattr(pytest.importorskip("fxlint.predict"), "predict", None) or pytest.skip("not built yet")
     return predict([str(case.path) for case in ALL], load_rules(), ())
 
 
@@ -183,9 +185,6 @@ class TestPrediction:
 
 @pytest.fixture(scope="module")
 def confirmed(predicted: Prediction) -> Prediction:
-    confirm = getattr(pytest.importorskip("fxlint.confirm"), "confirm", None) or pytest.skip("not built yet")
-    from fxlint.confirm.settings import ConfirmSettings
-
     traced = {str(case.path): case for case in ALL if case.expect in ("error", "graph")}
     settings = ConfirmSettings(
         python=sys.executable,

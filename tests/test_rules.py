@@ -10,7 +10,10 @@ from pathlib import Path
 import pytest
 import truth
 
+from fxlint.confirm import confirm
+from fxlint.confirm.settings import ConfirmSettings
 from fxlint.findings import Finding, ModuleReport, Prediction
+from fxlint.predict import predict
 from fxlint.rules import MAIN, Example, Rule, RuleError, load_rules, read_rule
 
 RULES = load_rules()
@@ -295,7 +298,6 @@ def marked(case: Case, *severities: str) -> list[tuple[str, int, str, str]]:
 
 @pytest.fixture(scope="module")
 def predicted(directory: Path) -> Prediction:
-    predict = getattr(pytest.importorskip("fxlint.predict"), "predict", None) or pytest.skip("not built yet")
     return predict([str(path) for path in sorted(directory.glob("*.py"))], RULES, (directory,))
 
 
@@ -327,9 +329,6 @@ class TestPrediction:
 
 @pytest.fixture(scope="module")
 def confirmed(directory: Path, predicted: Prediction) -> Prediction:
-    confirm = getattr(pytest.importorskip("fxlint.confirm"), "confirm", None) or pytest.skip("not built yet")
-    from fxlint.confirm.settings import ConfirmSettings
-
     settings = ConfirmSettings(
         python=sys.executable,
         instances={f"{directory / case.file}::{case.root}": (case.example.instance,) for case in BAD + GOOD},
@@ -351,10 +350,16 @@ class TestConfirmation:
         assert {finding.confirmation.status for finding in found} <= {"confirmed"}
 
     @each_bad
-    def test_the_stock_verdict_of_a_bad_example_is_at_its_first_mark(self, case: Case, confirmed: Prediction):
+    def test_the_stock_verdict_of_a_bad_example_is_at_its_first_mark(
+        self, case: Case, confirmed: Prediction, directory: Path
+    ):
         verdict = the_root(confirmed, case).confirmed
         if not case.fails:
             assert verdict.verdict == "traces"
+            return
+        if truth.trace(directory, case.file, case.example.instance).root is None:
+            assert verdict.verdict == "not-run"  # the file cannot even be imported
+            assert verdict.reason is not None
             return
         assert verdict.verdict == "fails"
         assert verdict.error is not None
