@@ -157,6 +157,9 @@ def _call_unknown(vm: Machine, frame: Frame, callee: Unknown, args: Arguments, n
 
 
 def _call_opaque(vm: Machine, args: Arguments, node: ast.AST) -> Value:
+    """A callable that is not known, such as a layer given as an argument: Proxies in, a Proxy out."""
+    if args.holds_traced() and vm.tracing:
+        return vm.assumed(node, library.first_traced(args))
     return MAYBE if args.may_hold_traced() else UNKNOWN
 
 

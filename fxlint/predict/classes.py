@@ -359,7 +359,9 @@ def register(value: Value) -> None:
     if isinstance(value, Union):
         for option in value.options:
             register(option)
-    elif isinstance(value, Instance) and not value.registered:
+    elif isinstance(value, Unknown) and value.likely is not None:
+        register(value.likely)
+    elif isinstance(value, Instance):
         value.registered = True
 
 

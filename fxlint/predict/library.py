@@ -69,7 +69,7 @@ def call(vm: Machine, frame: Frame, callee: External, args: Arguments, node: ast
         return modules.create(vm, frame, External(name), args, node)
     if name.startswith("math.") and args.holds_traced() and callee.patched:
         vm.note("math.recorded", node, origin=_origin(args), callee=name)
-        return vm.traced(node, _first_traced(args))
+        return vm.traced(node, first_traced(args))
     return measured(vm, name, args, node, patched=callee.patched)
 
 
@@ -85,7 +85,7 @@ def is_wrapped(vm: Machine, frame: Frame, node: ast.Call) -> bool:
 
 def recorded(vm: Machine, args: Arguments, node: ast.AST) -> Value:
     """A call that becomes one node."""
-    return vm.traced(node, _first_traced(args))
+    return vm.traced(node, first_traced(args))
 
 
 def operation(vm: Machine, name: str, operands: list[Value], node: ast.AST) -> Value:
@@ -94,6 +94,8 @@ def operation(vm: Machine, name: str, operands: list[Value], node: ast.AST) -> V
     if not args.holds_traced():
         return MAYBE if args.may_hold_traced() else REAL_TENSOR
     outcome = calltable.operation(name, *(_operand_kind(value) for value in operands), release=vm.facts.release)
+    if outcome.result == "unknown" and not holds_traced(operands[1]):
+        return NONE  # storing a Proxy under an ordinary index: the real tensor ignores it
     return _apply(vm, name, outcome, args, node)
 
 
@@ -183,7 +185,7 @@ def _plain(name: str, outcome: calltable.Outcome, constant_self: bool) -> Value:
     return UNKNOWN
 
 
-def _first_traced(args: Arguments) -> Value | None:
+def first_traced(args: Arguments) -> Value | None:
     return next((found for value in args.values() if (found := _find_traced(value)) is not None), None)
 
 
@@ -198,7 +200,7 @@ def _find_traced(value: Value, depth: int = 3) -> Traced | None:
 
 
 def _origin(args: Arguments) -> Any:
-    found = _first_traced(args)
+    found = first_traced(args)
     return found.origin if isinstance(found, Traced) else None
 
 
@@ -252,7 +254,7 @@ def call_object(vm: Machine, frame: Frame, callee: Instance, args: Arguments, no
     if callee.cls.name == "torch.jit.ScriptFunction":
         if args.holds_traced():
             vm.event("call.foreign", node, origin=_origin(args), exception="RuntimeError", callee=callee.expression)
-            return vm.traced(node, _first_traced(args))
+            return vm.traced(node, first_traced(args))
         return REAL_TENSOR
     if callee.cls.name == "operator.attrgetter":
         return MAYBE if args.may_hold_traced() else UNKNOWN
@@ -931,7 +933,7 @@ def _copy(vm: Machine, frame: Frame, args: Arguments, node: ast.AST) -> Value:
         )
     if value is not None and args.holds_traced():
         vm.note("silent.copy", node, origin=_origin(args))
-        return vm.traced(node, _first_traced(args))
+        return vm.traced(node, first_traced(args))
     return value if value is not None else UNKNOWN
 
 
@@ -942,6 +944,11 @@ def _find_spec(vm: Machine, frame: Frame, args: Arguments, node: ast.AST) -> Val
             return NONE
         return Unknown(truth=True, is_none=False)
     return UNKNOWN
+
+
+def _environment(vm: Machine, frame: Frame, args: Arguments, node: ast.AST) -> Value:
+    """Environment variables are taken not to be set."""
+    return args.get(1, "default") or NONE
 
 
 def _checkpoint(vm: Machine, frame: Frame, args: Arguments, node: ast.AST) -> Value:
@@ -1070,6 +1077,8 @@ _MODELS: Final[dict[str, Model]] = {
     "copy.copy": _copy,
     "copy.deepcopy": _copy,
     "importlib.util.find_spec": _find_spec,
+    "os.getenv": _environment,
+    "os.environ.get": _environment,
     "typing.cast": _cast,
     "warnings.warn": _nothing,
     "torch.utils.checkpoint.checkpoint": _checkpoint,

@@ -13,12 +13,12 @@ from __future__ import annotations
 import ast
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Final
 
 from fxlint.predict.heap import Changes, Heap
-from fxlint.predict.scopes import Frame, ModuleScope
-from fxlint.predict.values import TRUE, Instance, Origin, Traced, Unknown, Value, join
+from fxlint.predict.scopes import Exit, Frame, ModuleScope
+from fxlint.predict.values import MAYBE, TRUE, Instance, Origin, Traced, Unknown, Value, join
 from fxlint.project.source import SourceFile
 
 if TYPE_CHECKING:
@@ -30,7 +30,13 @@ MAX_STEPS: Final = 400_000
 
 
 class PathEnd(Exception):
-    """No way leads on from here: a raise under a condition of the configuration, or a call that never returns."""
+    """No way leads on from here: a raise under a condition of the configuration, or a call that never returns.
+
+    ``raises`` are the events that the raises at the ends of the paths are, should all paths end so.
+    """
+
+    def __init__(self, raises: tuple[Event, ...] = ()) -> None:
+        self.raises = raises
 
 
 class Unwind(Exception):
@@ -148,8 +154,13 @@ class Machine:
         """Something that the stock tracer stops at. Unwinds where a handler of the traced program catches it."""
         if not self.tracing:
             return
+        if origin is not None and origin.assumed is not None:
+            taken = Guard(origin.assumed.source, origin.assumed.node, True, False)
+            with self.guarded(taken):
+                self.events.append(self._event(kind, node, origin, exception, callee, swallowed=False))
+            return
         handler = self._catching(thrown if thrown is not None else exception)
-        self._record(kind, node, origin, exception, callee, swallowed=handler is not None)
+        self.events.append(self._event(kind, node, origin, exception, callee, swallowed=handler is not None))
         if handler is not None:
             raise Unwind(handler)
         self.failed = True
@@ -157,7 +168,14 @@ class Machine:
     def note(self, kind: str, node: ast.AST, *, origin: Origin | None = None, callee: str = "") -> None:
         """Something worth telling that does not stop the tracer."""
         if self.tracing:
-            self._record(kind, node, origin, "", callee, swallowed=False)
+            self.events.append(self._event(kind, node, origin, "", callee, swallowed=False))
+
+    def refuse(self, node: ast.AST, exception: str, thrown: Value | str) -> None:
+        """A raise under conditions of the configuration: the program refuses that configuration, the path ends."""
+        handler = self._catching(thrown)
+        if handler is not None:
+            raise Unwind(handler)
+        raise PathEnd((self._event("raise.reached", node, None, exception, "", swallowed=False),))
 
     def throw(self, thrown: Value | str, node: ast.AST) -> None:
         """An exception that the program itself raises, outside of what tracing does to it."""
@@ -166,26 +184,24 @@ class Machine:
             raise Unwind(handler)
         raise PathEnd
 
-    def _record(
+    def _event(
         self, kind: str, node: ast.AST, origin: Origin | None, exception: str, callee: str, swallowed: bool
-    ) -> None:
+    ) -> Event:
         places: list[tuple[SourceFile, ast.AST]] = []
         for frame, inner in zip(self.frames, self.frames[1:], strict=False):
             if inner.call is not None:
                 places.append((frame.source, inner.call))
         places.append((self.frame.source, node))
-        self.events.append(
-            Event(
-                kind,
-                tuple(places),
-                tuple(self.guards),
-                origin,
-                exception,
-                callee,
-                first=not self.failed and not swallowed and bool(exception),
-                likely=not self.unlikely,
-                swallowed=swallowed,
-            )
+        return Event(
+            kind,
+            tuple(places),
+            tuple(self.guards),
+            origin,
+            exception,
+            callee,
+            first=not self.failed and not swallowed and bool(exception),
+            likely=not self.unlikely,
+            swallowed=swallowed,
         )
 
     def _catching(self, thrown: Value | str) -> Handler | None:
@@ -194,7 +210,15 @@ class Machine:
     def traced(self, node: ast.AST, parent: Value | None, name: str = "") -> Traced:
         """The result of a recorded operation at ``node``; ``parent`` is the operand that made it one."""
         origin = parent.origin if isinstance(parent, Traced) else None
-        return Traced(Origin(self.frame.source, node, origin, "operation", name))
+        assumed = origin.assumed if origin is not None else None
+        return Traced(Origin(self.frame.source, node, origin, "operation", name, assumed))
+
+    def assumed(self, node: ast.AST, parent: Value | None) -> Traced:
+        """The result of a callable that is not known: taken to be a Proxy, and said to be no more than that."""
+        result = self.traced(node, parent)
+        assert result.origin is not None
+        result.origin.assumed = result.origin.assumed or result.origin
+        return result
 
     def unresolvable(self, name: str, node: ast.AST) -> None:
         """A callable whose behaviour under tracing is not known was given a traced value."""
@@ -229,15 +253,28 @@ class Machine:
                 self.heap.merge(first.changes, second.changes, likely)
                 self.failed = first.failed
             return True
-        for branch in (first, second):
+        for branch, other in ((first, second), (second, first)):
             if branch.falls:
                 self.heap.apply(branch.changes)
                 self.failed = branch.failed
-                self.guards.extend(branch.guards)
-                self.unlikely = branch.unlikely
+                if other.refused:  # the program accepts no other configuration: this is no condition
+                    self.guards.extend(branch.guards[1:])
+                else:
+                    self.guards.extend(branch.guards)
+                    self.unlikely = branch.unlikely
             elif branch.left:
                 (frame.loops[-1].breaks if frame.loops else frame.pending).append(branch.changes)
+        if first.refused and second.refused:
+            self._all_refused((*first.raises, *second.raises))
         return first.falls or second.falls
+
+    def _all_refused(self, raises: tuple[Event, ...]) -> None:
+        """Both sides end in a raise: so does the path before the fork, for certain where nothing else guards it."""
+        if self.guards or not raises or not self.tracing:
+            raise PathEnd(raises)
+        self.events.extend(replace(event, first=not self.failed) for event in raises)
+        self.failed = True
+        self.frame.exits.append(Exit(MAYBE, failed=True))
 
     def choose(
         self,
@@ -259,6 +296,8 @@ class Machine:
             return body
 
         if not self.fork(node, branch(True, then), branch(False, otherwise), likely=likely, traced=traced):
+            if self.failed:
+                return MAYBE  # every side raises, which has been recorded: go on with a stand-in
             raise PathEnd
         if len(values) == 1:
             return next(iter(values.values()))[0]
@@ -272,22 +311,32 @@ class Machine:
         failed, was_unlikely, handlers = self.failed, self.unlikely, len(self.handlers)
         self.guards.append(guard)
         self.unlikely += unlikely
-        falls = left = False
+        falls = left = refused = False
+        raises: tuple[Event, ...] = ()
         try:
             falls = run()
             left = not falls
         except Unwind as unwind:
             unwind.handler.entries.append(self.heap.changes(mark))
-        except PathEnd:
-            pass
+        except PathEnd as end:
+            refused, raises = True, end.raises
         del self.frames[frames:], self.handlers[handlers:]
-        branch = _Branch(falls, left, self.failed, self.heap.changes(mark), self.guards[depth:], self.unlikely)
+        changes, guards = self.heap.changes(mark), self.guards[depth:]
+        branch = _Branch(falls, left, refused, raises, self.failed, changes, guards, self.unlikely)
         self.heap.rollback(mark)
         del self.guards[depth:]
         self.failed, self.unlikely = failed, was_unlikely
         return branch
 
     # -- scoped state -------------------------------------------------------------------------------------------
+
+    @contextmanager
+    def guarded(self, guard: Guard) -> Iterator[None]:
+        self.guards.append(guard)
+        try:
+            yield
+        finally:
+            self.guards.pop()
 
     @contextmanager
     def at(self, frame: Frame) -> Iterator[None]:
@@ -325,6 +374,8 @@ class Machine:
 class _Branch:
     falls: bool
     left: bool  # by return, break or continue
+    refused: bool  # by raises
+    raises: tuple[Event, ...]
     failed: bool
     changes: Changes
     guards: list[Guard]

@@ -124,8 +124,8 @@ def _raise(vm: Machine, frame: Frame, node: ast.Raise) -> bool:
     if _is_abstract(node):
         vm.note("abstract", node)
         raise PathEnd
-    if vm.guards and not any(handler.catches(thrown) for handler in vm.handlers):
-        raise PathEnd  # a configuration that the program itself refuses
+    if vm.guards:
+        vm.refuse(node, _exception_name(thrown), thrown)
     vm.event("raise.reached", node, exception=_exception_name(thrown), thrown=thrown)
     frame.exits.append(exit_now(vm, UNKNOWN))
     return False
@@ -144,7 +144,7 @@ def _assert(vm: Machine, frame: Frame, node: ast.Assert) -> bool:
     verdict = decide.condition(vm, frame, node.test, "bool.assert")
     if verdict.truth is False:
         if vm.guards:
-            raise PathEnd
+            vm.refuse(node, "AssertionError", "AssertionError")
         vm.event("raise.reached", node, exception="AssertionError")
     elif verdict.truth is None:
         decide.refine(vm, frame, node.test, True)

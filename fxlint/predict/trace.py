@@ -49,7 +49,11 @@ def trace(vm: Machine, root: RootValue) -> Run:
             reason = _trace_function(vm, root.value, root.value, None)
     except OutOfBudget:
         reason = "the analysis took more steps than its budget allows"
-    except (PathEnd, Unwind):
+    except PathEnd as end:
+        vm.events.extend(end.raises)
+        vm.failed = bool(end.raises)
+        reason = None if end.raises else _no_way_out(vm)
+    except Unwind:
         reason = _no_way_out(vm)
     except RecursionError:
         reason = "the calls nest too deeply to be followed"

@@ -37,13 +37,17 @@ class Const(Value):
 
 @dataclass(eq=False, slots=True)
 class Origin:
-    """How a traced value came to be: the link of a provenance chain. ``kind`` names what the first link is."""
+    """How a traced value came to be: the link of a provenance chain. ``kind`` names what the first link is.
+
+    ``assumed`` is the call of an unknown callable further up the chain whose result was taken to be a Proxy.
+    """
 
     source: SourceFile
     node: ast.AST
     parent: Origin | None
     kind: Literal["input", "parameter", "operation"]
     name: str = ""
+    assumed: Origin | None = None
 
     def first(self) -> Origin:
         origin = self
@@ -58,6 +62,10 @@ class Traced(Value):
 
     origin: Origin | None
     default: Value | None = None
+
+    @property
+    def assumed(self) -> bool:
+        return self.origin is not None and self.origin.assumed is not None
 
 
 @dataclass(eq=False, slots=True)
@@ -332,6 +340,8 @@ def join(first: Value, second: Value, likely: Value | None = None) -> Value:
     """The least value that covers both. ``likely`` says which of the two the default configuration takes."""
     if first is second:
         return first
+    if isinstance(first, Traced) and isinstance(second, Traced):
+        return second if second.assumed and not first.assumed and likely is not first else first
     merged: list[Value] = []
     for option in (*options(first), *options(second)):
         if not any(same(option, other) for other in merged):
