@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
-from pathlib import Path
 
 from fxlint.findings import (
     Check,
@@ -27,7 +26,7 @@ from .match import match, new_findings
 from .pool import Message, Pool
 from .settings import ConfirmSettings
 from .traces import Met, Reading, Trace
-from .work import batches, suggestion_id
+from .work import batches, linted_files, suggestion_id
 
 __all__ = ["ConfirmSettings", "confirm"]
 
@@ -39,7 +38,7 @@ def confirm(prediction: Prediction, rules: RuleSet, settings: ConfirmSettings) -
     """
     if not prediction.modules:
         return prediction
-    collected = _Collected(prediction)
+    collected = _Collected(prediction, settings)
     try:
         python = find_interpreter(settings.python, settings.roots)
         Pool(python, settings.jobs, collected.take).run(batches(prediction, settings))
@@ -61,14 +60,8 @@ def confirm(prediction: Prediction, rules: RuleSet, settings: ConfirmSettings) -
 class _Collected:
     """The messages of all workers, by root."""
 
-    def __init__(self, prediction: Prediction) -> None:
-        self._linted = {
-            str(Path(path).resolve()): path
-            for path in (
-                *(finding.location.path for finding in prediction.findings),
-                *(module.root.path for module in prediction.modules),
-            )
-        }
+    def __init__(self, prediction: Prediction, settings: ConfirmSettings) -> None:
+        self._linted = linted_files(prediction, settings)
         self._readings = {module.root.id: Reading(self._spell) for module in prediction.modules}
         self._roots: dict[str, list[str]] = {}
         for module in prediction.modules:

@@ -20,7 +20,8 @@ class ConfirmSettings:
     that make an instance, and one expression for the tuple of example inputs. ``timeout`` is in seconds per module, and
     per import of a file. ``memory`` is in bytes beyond what Python and torch take themselves, 0 for no limit. ``jobs``
     is the number of worker processes. ``roots`` are the project's root folders: relative paths in keys start there, and
-    modules are importable from there.
+    modules are importable from there. ``files`` are the linted files as the user spelled them; those of the roots and
+    findings count as linted anyway.
     """
 
     python: str | None = None
@@ -30,3 +31,4 @@ class ConfirmSettings:
     memory: int = 0
     jobs: int = 2
     roots: tuple[str, ...] = ()
+    files: tuple[str, ...] = ()

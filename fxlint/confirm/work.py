@@ -27,9 +27,8 @@ def batches(prediction: Prediction, settings: ConfirmSettings) -> list[Batch]:
     for module in prediction.modules:
         roots.setdefault(module.root.path, []).append(module.root)
     suggestions = _suggestions(prediction, settings)
-    linted = {*roots, *(finding.location.path for finding in prediction.findings)}
     shared = {
-        "interest": [str(Path(path).resolve()) for path in sorted(linted)],
+        "interest": sorted(linted_files(prediction, settings)),
         "watch": _watch(prediction.findings),
         "seconds": settings.timeout,
         "memory": settings.memory,
@@ -44,6 +43,13 @@ def batches(prediction: Prediction, settings: ConfirmSettings) -> list[Batch]:
         for files in groups.values()
         for start in range(0, len(files), FILES_PER_BATCH)
     ]
+
+
+def linted_files(prediction: Prediction, settings: ConfirmSettings) -> dict[str, str]:
+    """Real path -> path as the user spelled it, of every file whose lines count as linted."""
+    places = (finding.location.path for finding in prediction.findings)
+    paths = (*settings.files, *places, *(module.root.path for module in prediction.modules))
+    return {str(Path(path).resolve()): path for path in paths}
 
 
 def _group(path: str, name: ModuleName) -> tuple[str, str]:

@@ -140,7 +140,7 @@ class _Exploration:
             self._keep(_event(error, self._user))
         if unsupported:
             return False
-        if users and _asks_again(error, run, self._user) and self._sites.add(self._user.own(users)[-1]):
+        if users and self._asks_again(error, run) and self._sites.add(self._user.own(users)[-1]):
             self._plans.appendleft(replace(plan, prefix=answered))
             return True
         if not users and not plan.unwrap and of_exception(error, self._user) == "signature":
@@ -153,6 +153,11 @@ class _Exploration:
             end = failed(error, self._user)
             self._ended.setdefault((end.type, end.frames[-1:]), end)
         return False
+
+    def _asks_again(self, error: BaseException, run: Run) -> bool:
+        """A raise of the user's own, met after a stand-in, is what the code means to do with that answer."""
+        explicit = classify.raised_explicitly(error, self._user)
+        return not run.answers or not explicit or self._sites.is_type_test(error)
 
     def _again(self, plan: Plan) -> bool:
         if plan in self._tried:
@@ -186,11 +191,6 @@ class _Exploration:
 def _event(error: BaseException, user: UserCode) -> Event:
     told = failed(error, user)
     return Event(of_exception(error, user), told.frames, error=(told.type, told.message))
-
-
-def _asks_again(error: BaseException, run: Run, user: UserCode) -> bool:
-    """A raise of the user's own, met after a stand-in, is what the code means to do with that answer."""
-    return not (run.answers and classify.raised_explicitly(error, user))
 
 
 def _other_length(error: BaseException, plan: Plan) -> int | None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import traceback
 from dataclasses import dataclass
 from typing import Any
 
@@ -29,11 +28,8 @@ def failed(error: BaseException, user: UserCode) -> Failed:
 
 def message_of(error: BaseException) -> str:
     """What the exception says, bounded; also where its ``__str__`` itself raises."""
-    if isinstance(error, SyntaxError):  # str() of one leaves the text out
-        text = "".join(traceback.format_exception_only(type(error), error)).strip().removeprefix("SyntaxError: ")
-    else:
-        try:
-            text = str(error)
-        except Exception as broken:
-            text = f"(no message: its __str__ raised {type(broken).__name__})"
+    try:
+        text = str(error)
+    except Exception as broken:
+        text = f"(no message: its __str__ raised {type(broken).__name__})"
     return text if len(text) <= MAX_MESSAGE else text[: MAX_MESSAGE - 1] + "…"

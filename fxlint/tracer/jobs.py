@@ -50,7 +50,8 @@ from .suggestions import about_meta, try_suggestion
 Spec = Mapping[str, Any]
 
 RECORDING_SHARE = 0.4
-"""How much of a root's seconds its recording may take."""
+RECORDING_SECONDS = 10.0
+"""A recording may take this share of a root's seconds, and no more than these."""
 GRACE = 5.0
 """Seconds beyond those of a root that its host may be silent: the host kills the root first and says so."""
 
@@ -204,11 +205,12 @@ def _trace_candidate(candidate: Candidate, send: Send, settings: Settings, allow
     head = {"kind": "stock", "instance": build.text, "device": build.device, "allow": allow, "next": "recording"}
     send({**head, **done.to_json()})
     swallowed = caught(executed, done.error, settings.user)
-    recording = record(build, settings.user, executed, settings.limits.seconds * RECORDING_SHARE)
+    seconds = min(settings.limits.seconds * RECORDING_SHARE, RECORDING_SECONDS)
+    recording = record(build, settings.user, executed, seconds)
     if build.device != "cpu" and any(about_meta(end.message) for end in recording.ended):
         on_cpu = Builder(candidate, settings.user, "cpu")
         with contextlib.suppress(CannotBuildError):
-            recording = record(on_cpu, settings.user, executed, settings.limits.seconds * RECORDING_SHARE)
+            recording = record(on_cpu, settings.user, executed, seconds)
     recording.caught = list(dict.fromkeys([*swallowed, *recording.caught]))
     ran = [frame.to_json() for frame in executed.frames()]
     send({"kind": "recording", "executed": ran, "allow": allow, "next": "checking", **recording.to_json()})

@@ -43,9 +43,10 @@ class Guard:
 
     slice = slice
 
-    def __init__(self, user: UserCode) -> None:
+    def __init__(self, user: UserCode, is_type_test: Callable[[BaseException], bool]) -> None:
         self.tracer: RecordingTracer | None = None
         self._user = user
+        self._is_type_test = is_type_test
 
     def call(self, function: Any, /, *args: Any, **kwargs: Any) -> Any:
         before = self._answers()
@@ -114,7 +115,8 @@ class Guard:
         if not statement and self._is_deeper(error.__traceback__):
             raise error
         traced = first_proxy(operands) if holds_proxy(operands) else None
-        if self._answers() != before or (traced is None and before):
+        type_test = statement and self._is_type_test(error)
+        if self._answers() != before or (traced is None and before and not type_test):
             raise error
         said = classify.of_exception(error, self._user)
         if said in ("module", "wrap", "bool", "iter", "len", "raise") and (said != "raise" or traced is None):
@@ -150,7 +152,8 @@ class Sites:
     """The guarded expressions of one root."""
 
     def __init__(self, user: UserCode) -> None:
-        self.guard = Guard(user)
+        self.guard = Guard(user, self.is_type_test)
+        self._user = user
         self._guarded: dict[str, set[Span]] = {}
         self._trees: dict[str, ast.Module | None] = {}
 
@@ -171,6 +174,23 @@ class Sites:
         except (SyntaxError, ValueError, RecursionError):
             return False
         return self._install(filename, module, at.line)
+
+    def is_type_test(self, error: BaseException) -> bool:
+        """Whether a raise or assert depends on what a value is, as in ``assert isinstance(x, Tensor)``.
+
+        Then no stand-in given before is to blame for it.
+        """
+        users = self._user.of_traceback(error.__traceback__)
+        if not users or not classify.raised_explicitly(error, self._user):
+            return False
+        at = users[-1]
+        tree = self._tree(at.code.co_filename)
+        conditions = [
+            node
+            for node in (ast.walk(tree) if tree is not None else ())
+            if isinstance(node, (ast.If, ast.Assert)) and _holds_line(node, at.line)
+        ]
+        return bool(conditions) and _is_type_test(conditions[-1].test)
 
     def _tree(self, filename: str) -> ast.Module | None:
         if filename not in self._trees:
@@ -238,6 +258,18 @@ def _guarded(node: ast.AST, method: str, args: list[ast.expr], keywords: list[as
     function = ast.Attribute(ast.Name(GUARD, ast.Load()), method, ast.Load())
     call = ast.Call(function, args, keywords or [])
     return ast.copy_location(call, node)
+
+
+def _is_type_test(test: ast.expr) -> bool:
+    """``isinstance(x, T)``, ``x is None``, ``not`` and ``and`` of such."""
+    if isinstance(test, ast.UnaryOp):
+        return _is_type_test(test.operand)
+    if isinstance(test, ast.BoolOp):
+        return all(map(_is_type_test, test.values))
+    if isinstance(test, ast.Compare):
+        return all(isinstance(operator, (ast.Is, ast.IsNot)) for operator in test.ops)
+    name = getattr(getattr(test, "func", None), "id", getattr(getattr(test, "func", None), "attr", None))
+    return name in ("isinstance", "issubclass", "is_tensor")
 
 
 def _index(node: ast.expr) -> ast.expr:

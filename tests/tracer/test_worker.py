@@ -1,0 +1,355 @@
+"""The worker as a process: run as a script by an interpreter that need not have fxlint."""
+
+import json
+import os
+import subprocess
+import sys
+import textwrap
+from pathlib import Path
+
+import pytest
+
+pytest.importorskip("torch")
+pytestmark = pytest.mark.torch
+
+WORKER = Path(__file__).parents[2] / "fxlint" / "tracer" / "worker.py"
+
+
+def root(qualname="Net", **more):
+    return {
+        "id": qualname,
+        "kind": "class",
+        "qualname": qualname,
+        "instances": [],
+        "inputs": None,
+        "suggestions": [],
+        **more,
+    }
+
+
+class Process:
+    def __init__(self, folder):
+        self.errors = (folder / "stderr").open("w+")
+        environment = {**os.environ, "OMP_NUM_THREADS": "1", "PYTHONDONTWRITEBYTECODE": "1"}
+        pipe = subprocess.PIPE
+        self.process = subprocess.Popen(
+            [sys.executable, str(WORKER)],
+            stdin=pipe,
+            stdout=pipe,
+            stderr=self.errors,
+            cwd=folder,
+            env=environment,
+            text=True,
+        )
+        self.greeting = json.loads(self.process.stdout.readline())
+
+    def run(self, batch):
+        self.process.stdin.write(json.dumps(batch) + "\n")
+        self.process.stdin.flush()
+        messages = []
+        while not messages or messages[-1].get("kind") != "batch done":
+            messages.append(json.loads(self.process.stdout.readline()))
+        return messages
+
+
+@pytest.fixture(scope="module")
+def process(tmp_path_factory):
+    """One worker for all batches: its forks keep them apart."""
+    process = Process(tmp_path_factory.mktemp("worker"))
+    yield process
+    process.process.stdin.close()
+    assert process.process.wait(timeout=30) == 0
+    process.process.stdout.close()
+    process.errors.close()
+
+
+@pytest.fixture
+def work(tmp_path, process):
+    """Runs a batch of files given as {name: source}; the messages of the worker."""
+
+    def run(sources, roots=None, seconds=20, memory=0, watch=None):
+        for name, text in sources.items():
+            path = tmp_path / name
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_text("import torch\nimport torch.nn as nn\n" + textwrap.dedent(text))
+        files = [
+            {
+                "id": name,
+                "file": str(tmp_path / name),
+                "module": Path(name).stem,
+                "package": False,
+                "sys_path": [str(tmp_path)],
+                "roots": roots or [root()],
+            }
+            for name in sources
+        ]
+        interest = [str(tmp_path / name) for name in sources]
+        batch = {"files": files, "interest": interest, "watch": watch or {}, "seconds": seconds, "memory": memory}
+        return process.run(batch)
+
+    return run
+
+
+def of_kind(messages, kind):
+    return [message for message in messages if message.get("kind") == kind]
+
+
+NET = """
+class Net(nn.Module):
+    def forward(self, x):
+        return x + 1
+"""
+
+
+def test_the_greeting_says_which_torch(process):
+    import torch
+
+    assert process.greeting["torch"] == torch.__version__
+    assert process.greeting["executable"] == sys.executable
+
+
+def test_a_batch_ends_with_its_last_message(work):
+    messages = work({"net.py": NET})
+    assert [message["kind"] for message in messages[-2:]] == ["done", "batch done"]
+    (stock,) = of_kind(messages, "stock")
+    assert (stock["verdict"], stock["instance"], stock["graph"]["nodes"]) == ("traces", "Net()", 3)
+
+
+def test_what_the_users_code_prints_goes_nowhere(work, process):
+    loud = "import os, sys\nprint('x' * 1_000_000)\nos.write(1, b'y' * 1000)\nsys.stderr.write('z' * 1000)\n" + NET
+    messages = work({"net.py": loud})
+    assert of_kind(messages, "stock")[0]["verdict"] == "traces"
+    process.errors.seek(0)
+    assert process.errors.read() == ""
+
+
+def test_the_tracers_modules_hide_none_of_the_users(work):
+    sources = {
+        "stock.py": "value = 1\n",
+        "frames.py": "value = 2\n",
+        "jobs.py": "from stock import value as one\nfrom frames import value as two\nassert (one, two) == (1, 2)\n"
+        + NET,
+    }
+    messages = work(sources, roots=[root()])
+    verdicts = {message["file"]: message["verdict"] for message in of_kind(messages, "stock")}
+    assert verdicts == {"jobs.py": "traces"}
+
+
+def test_a_file_named_like_a_library_module(work):
+    messages = work({"json.py": NET, "my-net 2.py": NET})
+    assert [message["verdict"] for message in of_kind(messages, "stock")] == ["traces", "traces"]
+
+
+def test_the_network_is_refused(work):
+    text = """
+    import socket
+    try:
+        socket.create_connection(("localhost", 9), timeout=1)
+        reached = True
+    except OSError as error:
+        reached = str(error)
+    try:
+        socket.socket().connect(("127.0.0.1", 9))
+    except OSError as error:
+        direct = str(error)
+    assert "refused while fxlint" in reached and "refused while fxlint" in direct
+    """
+    messages = work({"net.py": textwrap.dedent(text) + NET})
+    assert of_kind(messages, "failed") == []
+
+
+def test_several_instances_of_one_root(work):
+    text = """
+    class Net(nn.Module):
+        def __init__(self, n):
+            super().__init__()
+            self.n = n
+
+        def forward(self, x):
+            return int(x) if self.n > 1 else x
+    """
+    messages = work({"net.py": text}, roots=[root(instances=["Net(1)", "Net(n=2)"])])
+    assert [(message["instance"], message["verdict"]) for message in of_kind(messages, "stock")] == [
+        ("Net(1)", "traces"),
+        ("Net(n=2)", "fails"),
+    ]
+
+
+def test_a_module_that_cannot_live_on_the_meta_device(work):
+    text = """
+    class Net(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.rates = [value.item() for value in torch.linspace(0, 1, 3)]
+            self.register_buffer("limit", torch.ones(1))
+
+        def forward(self, x):
+            return x * self.rates[1]
+
+    class Late(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.register_buffer("limit", torch.ones(1))
+
+        def forward(self, x):
+            return x if self.limit > 0 else -x
+    """
+    messages = work({"net.py": text}, roots=[root(), root("Late")])
+    assert [(message["device"], message["verdict"]) for message in of_kind(messages, "stock")] == [
+        ("cpu", "traces"),
+        ("cpu", "traces"),
+    ]
+
+
+REASONS = {
+    "arguments": (
+        "def __init__(self, width, depth, *, bias): super().__init__()",
+        "its constructor needs width, depth, bias;",
+    ),
+    "raises": (
+        "def __init__(self):\n        raise ValueError('odd\\nsize')",
+        "Net() raised ValueError: odd size (net.py:5)",
+    ),
+    "exits": ("def __init__(self):\n        raise SystemExit(2)", "Net() raised SystemExit: 2 (net.py:5)"),
+    "crashes": ("def __init__(self):\n        import os; os.abort()", "building it crashed with SIGABRT"),
+    "leaves": ("def __init__(self):\n        import os; os._exit(0)", "building it called os._exit(0)"),
+}
+
+
+@pytest.mark.parametrize(("body", "reason"), REASONS.values(), ids=REASONS)
+def test_why_there_is_no_instance(work, body, reason):
+    messages = work({"net.py": f"class Net(nn.Module):\n    {body}\n    def forward(self, x):\n        return x\n"})
+    (ended,) = of_kind(messages, "ended")
+    assert ended["reason"].startswith(reason)
+
+
+def test_the_place_of_a_crash_is_told(work):
+    text = """
+    import ctypes
+
+    class Net(nn.Module):
+        def forward(self, x):
+            ctypes.string_at(0)
+            return x
+    """
+    messages = work({"net.py": text})
+    (ended,) = of_kind(messages, "ended")
+    assert ended["reason"] == "tracing it crashed with SIGSEGV"
+    assert ended["place"]["line"] == 8
+
+
+def test_a_module_that_cannot_be_reached(work):
+    messages = work({"net.py": NET}, roots=[root("Missing"), root("make.<locals>.Net")])
+    reasons = [message["reason"] for message in of_kind(messages, "ended")]
+    assert reasons == [
+        "importing net defines no Missing here",
+        "it is defined inside a function, where nothing outside can reach it",
+    ]
+
+
+def test_memory_is_limited(work):
+    text = """
+    class Net(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.data = bytearray(1 << 30)
+
+        def forward(self, x):
+            return x
+    """
+    messages = work({"net.py": text}, memory=1 << 28)
+    (ended,) = of_kind(messages, "ended")
+    assert ended["reason"].startswith("Net() raised MemoryError")
+
+
+class TestSuggestions:
+    FLAG = """
+    class Net(nn.Module):
+        def forward(self, x, flag=True):
+            if flag:
+                return x.relu()
+            return -x
+    """
+
+    def outcome(self, work, text, suggestion, **more):
+        messages = work({"net.py": text}, roots=[root(suggestions=[{"id": "1", **suggestion}], **more)])
+        (answer,) = of_kind(messages, "suggestion")
+        return answer
+
+    def test_concrete_args(self, work):
+        answer = self.outcome(work, self.FLAG, {"kind": "concrete_args", "expr": "{'flag': True}"})
+        assert answer["verdict"] == "traces"
+        assert "equal_outputs" not in answer
+
+    def test_outputs_are_compared_where_there_are_inputs(self, work):
+        suggestion = {"kind": "concrete_args", "expr": "{'flag': False}"}
+        assert self.outcome(work, self.FLAG, suggestion, inputs="(torch.randn(3),)")["equal_outputs"] is True
+
+    def test_an_expression_that_cannot_be_evaluated(self, work):
+        answer = self.outcome(work, self.FLAG, {"kind": "concrete_args", "expr": "{'flag': nowhere}"})
+        assert answer["verdict"] == "not-run"
+        assert "NameError" in answer["reason"]
+
+    def test_wrap(self, work, tmp_path):
+        text = "class Net(nn.Module):\n    def forward(self, x):\n        return x / len(x)\n"
+        suggestion = {"kind": "wrap", "file": str(tmp_path / "net.py"), "name": "len"}
+        answer = self.outcome(work, text, suggestion, inputs="(torch.randn(3),)")
+        assert (answer["verdict"], answer["equal_outputs"]) == ("traces", True)
+        assert "call_function[target=builtins.len]" in answer["graph"]["text"]
+
+    def test_a_wrap_that_fails_hurts_nothing_else(self, work, tmp_path):
+        suggestions = [
+            {"id": "1", "kind": "wrap", "file": str(tmp_path / "net.py"), "name": "nowhere"},
+            {"id": "2", "kind": "concrete_args", "expr": "{'flag': True}"},
+        ]
+        messages = work({"net.py": self.FLAG}, roots=[root(suggestions=suggestions)])
+        assert [
+            (answer["verdict"], (answer["error"] or {}).get("type")) for answer in of_kind(messages, "suggestion")
+        ] == [
+            ("fails", "KeyError"),
+            ("traces", None),
+        ]
+
+    @pytest.mark.parametrize(
+        ("rewritten", "verdict", "equal"),
+        [
+            ("torch.where(x.sum() > 0, x, -x)", "traces", True),
+            ("x + x", "traces", False),
+            ("-x if x.sum() > 0 else x", "fails", None),
+        ],
+    )
+    def test_rewrite(self, work, tmp_path, rewritten, verdict, equal):
+        text = "class Net(nn.Module):\n    def forward(self, x):\n        return x if x.sum() > 0 else -x\n"
+        new = "import torch\nimport torch.nn as nn\n" + text.replace("x if x.sum() > 0 else -x", rewritten)
+        suggestion = {"kind": "rewrite", "files": {str(tmp_path / "net.py"): new}}
+        answer = self.outcome(work, text, suggestion, inputs="(torch.randn(3),)")
+        assert (answer["verdict"], answer.get("equal_outputs")) == (verdict, equal)
+
+    def test_a_rewritten_helper_reaches_who_imported_it(self, work, tmp_path):
+        helper = "def scale(x):\n    return x / len(x)\n"
+        net = "from helper import scale\nclass Net(nn.Module):\n    def forward(self, x):\n        return scale(x)\n"
+        fixed = helper.replace("len(x)", "x.size(0)")
+        suggestion = {"id": "1", "kind": "rewrite", "files": {str(tmp_path / "helper.py"): fixed}}
+        messages = work({"helper.py": helper, "net.py": net}, roots=[root(suggestions=[suggestion])])
+        assert [answer["verdict"] for answer in of_kind(messages, "suggestion")] == ["traces"]
+
+    def test_a_rewrite_that_does_not_compile(self, work, tmp_path):
+        suggestion = {"kind": "rewrite", "files": {str(tmp_path / "net.py"): "def ("}}
+        answer = self.outcome(work, NET, suggestion)
+        assert answer["verdict"] == "not-run"
+        assert "SyntaxError" in answer["reason"]
+
+
+def test_a_misused_wrap_poisons_no_other_file(work):
+    poison = """
+    torch.fx.wrap("nowhere")
+
+    class Net(nn.Module):
+        def forward(self, x):
+            return x
+    """
+    messages = work({"a.py": poison, "b.py": NET})
+    verdicts = {message["file"]: message["verdict"] for message in of_kind(messages, "stock")}
+    assert verdicts == {"a.py": "fails", "b.py": "traces"}
+    recording = next(message for message in of_kind(messages, "recording") if message["file"] == "a.py")
+    assert [event["family"] for event in recording["events"]] == ["wrap"]
