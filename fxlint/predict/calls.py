@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable
+from collections.abc import Callable, Hashable
+from dataclasses import replace
 from typing import Final
 
-from fxlint.predict import classes, containers, evaluate, library, modules, statements
+from fxlint.predict import classes, containers, evaluate, library, memo, modules, statements
 from fxlint.predict.arguments import Arguments
 from fxlint.predict.machine import MAX_DEPTH, Machine, PathEnd, Unwind
 from fxlint.predict.scopes import Frame, Scope
@@ -203,9 +204,50 @@ def call_function(vm: Machine, frame: Frame, function: Function, args: Arguments
     if len(vm.frames) > MAX_DEPTH or same_code > MAX_RECURSION:
         return MAYBE if args.may_hold_traced() else UNKNOWN
     variables = bind_arguments(vm, function, args, node)
-    if variables is None:
-        return MAYBE if args.may_hold_traced() else UNKNOWN
-    return run_function(vm, function, variables, node)
+    if not vm.tracing or vm.handlers or same_code:
+        return run_function(vm, function, variables, node)
+    values = list(variables.values())
+    known = memo.key(values)
+    if known is None:
+        return run_function(vm, function, variables, node)
+    # A function's own scope tells closures apart; what a raise does depends on whether the path is guarded.
+    place = (id(function.node), id(function.scope), known, bool(vm.guards), vm.heap.differences())
+    summary = vm.summaries.get(place)
+    if summary is not None:
+        return memo.replay(vm, summary, node, values)
+    return _summarise(vm, function, variables, node, place)
+
+
+def _summarise(
+    vm: Machine, function: Function, variables: dict[str, Value], node: ast.AST, place: Hashable
+) -> Value:
+    """Run the function as if nothing had happened before, and keep what it did if it changed nothing outside."""
+    values = list(variables.values())
+    failed, unlikely, events, depth = vm.failed, vm.unlikely, len(vm.events), len(vm.chain(node))
+    guards, mark, reads, unresolved, steps = len(vm.guards), vm.heap.mark(), vm.local_reads, len(vm.unresolved), vm.steps
+    born = Sequence("tuple", []).born
+    vm.failed, vm.unlikely = False, 0
+    try:
+        result = run_function(vm, function, variables, node)
+    finally:
+        inner_failed = vm.failed
+        vm.failed, vm.unlikely = failed or inner_failed, unlikely
+        happened = vm.events[events:]
+        for position, event in enumerate(happened, events):
+            vm.events[position] = replace(
+                event, first=event.first and not failed, likely=event.likely and not unlikely
+            )
+    pure = vm.local_reads == reads and len(vm.unresolved) == unresolved and not vm.heap.differences(born, mark)
+    if pure:
+        vm.summaries[place] = memo.Summary(
+            result,
+            tuple(replace(e, frames=e.frames[depth:], guards=e.guards[guards:]) for e in happened),
+            inner_failed,
+            memo.origins(values),
+            vm.steps - steps,
+            (*values, function),
+        )
+    return result
 
 
 def run_function(vm: Machine, function: Function, variables: dict[str, Value], node: ast.AST | None) -> Value:
@@ -261,8 +303,8 @@ def _settle(vm: Machine, frame: Frame, falls: bool) -> None:
 
 def bind_arguments(
     vm: Machine, function: Function, args: Arguments, node: ast.AST, quiet: bool = False
-) -> dict[str, Value] | None:
-    """Local variables for a call, or None (after an event) where the arguments do not fit."""
+) -> dict[str, Value]:
+    """Local variables for a call; an event where the arguments do not fit."""
     parameters = function.node.args
     named = [*parameters.posonlyargs, *parameters.args]
     variables: dict[str, Value] = {}

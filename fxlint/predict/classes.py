@@ -6,12 +6,14 @@ import ast
 from collections.abc import Iterable, Iterator
 from typing import Final
 
-from fxlint.predict import calls, evaluate
+from fxlint.predict import calls, evaluate, memo
 from fxlint.predict.arguments import Arguments
-from fxlint.predict.machine import Machine, OutOfBudget, PathEnd, Unwind
+from fxlint.predict.machine import MAX_DEPTH, Machine, OutOfBudget, PathEnd, Unwind
 from fxlint.predict.scopes import Frame, Scope
 from fxlint.predict.values import (
+    Attributes,
     MAYBE,
+    NONE,
     UNKNOWN,
     Class,
     Const,
@@ -179,7 +181,7 @@ def _member(vm: Machine, frame: Frame, cls: Class, name: str, nodes: list[ast.st
                 frame.scope.vars[part.id] = found
     value = evaluate.expression(vm, frame, value_node)
     if is_enum(vm, cls) and not name.startswith("_"):
-        return Instance(cls, {"name": Const(name), "value": value, "_value_": value})
+        return Instance(cls, Attributes({"name": Const(name), "value": value, "_value_": value}.items()))
     return value
 
 
@@ -276,8 +278,31 @@ def instantiate(vm: Machine, frame: Frame, cls: Class, args: Arguments, node: as
         return _named_tuple(vm, cls, args)
     if isinstance(find(vm, cls, "__new__"), Function):
         return MAYBE if args.holds_traced() else UNKNOWN
-    created = Instance(cls, {}, open=not cls.complete, expression=cls.name)
-    initialise(vm, frame, created, args, node)
+    if vm.tracing:
+        created = Instance(cls, open=not cls.complete, expression=cls.name)
+        initialise(vm, frame, created, args, node)
+        return created
+    return _shared_instance(vm, frame, cls, args, node)
+
+
+def _shared_instance(vm: Machine, frame: Frame, cls: Class, args: Arguments, node: ast.AST) -> Instance:
+    """An object built before tracing; one object stands for all that are built with equal arguments."""
+    known = memo.key([*args.positional, *args.keywords.values(), args.extra or NONE, args.extra_keywords or NONE])
+    place = (id(cls), len(args.positional), tuple(args.keywords), known)
+    if known is not None and place in vm.instances:
+        return vm.instances[place][0]
+    created = Instance(cls, open=not cls.complete, expression=cls.name)
+    if known is None or len(vm.frames) > MAX_DEPTH // 2:
+        initialise(vm, frame, created, args, node)
+        return created
+    with vm.detached():  # its attributes outlive this root
+        vm.frames.append(Frame(frame.scope, frame.function, None))
+        vm.instances[place] = (created, args)
+        try:
+            initialise(vm, frame, created, args, node)
+        except BaseException:
+            del vm.instances[place]
+            raise
     return created
 
 
@@ -287,8 +312,7 @@ def initialise(vm: Machine, frame: Frame, created: Instance, args: Arguments, no
     if isinstance(init, (Function, Decorated)):
         if isinstance(init, Function):
             bound = calls.bind_arguments(vm, init, args.after(created), node, quiet=True)
-            if bound is not None:
-                created.arguments = {name: value for name, value in bound.items() if value is not created}
+            created.arguments = {name: value for name, value in bound.items() if value is not created}
         calls.call(vm, frame, init, args.after(created), node)
         return
     fields = dataclass_fields(vm, created.cls)

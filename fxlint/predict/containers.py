@@ -403,7 +403,7 @@ def _instance_item(vm: Machine, frame: Frame, container: Instance, key: Value, n
     if isinstance(children, Sequence):
         found = sequence_item(vm, children, key, node)
         if isinstance(found, Sequence):
-            return Instance(container.cls, {}, children=found, registered=False, expression="slice")
+            return Instance(container.cls, children=found, registered=False, expression="slice")
         return attributes.as_seen(vm, container, found, node)
     if method is None and isinstance(container.cls, Class) and container.cls.complete and not container.open:
         vm.event("raise.type", node, exception="TypeError")

@@ -88,6 +88,7 @@ def _name(vm: Machine, frame: Frame, node: ast.Name) -> Value:
         and vm.tracing
         and frame.scope.find(node.id) is None
     ):
+        vm.local_reads += 1
         return External(value.name, patched=True)
     return value
 

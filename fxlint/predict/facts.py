@@ -150,10 +150,11 @@ def _of_kind(kind: str, value: str | None) -> Value:
     if kind == "none":
         return NONE
     if kind.startswith("module "):
-        return Instance(External(kind.removeprefix("module ")), {}, registered=True, open=True)
+        return Instance(External(kind.removeprefix("module ")), registered=True, open=True)
     return UNKNOWN if value is None else _literal(value)
 
 
+@lru_cache(maxsize=None)
 def _literal(text: str) -> Value:
     try:
         return const(ast.literal_eval(text))

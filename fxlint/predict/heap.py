@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Hashable
 from typing import Any, Final
 
-from fxlint.predict.values import UNKNOWN, Const, Mapping, Sequence, Value, join
+from fxlint.predict.values import UNKNOWN, Attributes, Const, Mapping, Sequence, Value, join, same
 
 MISSING: Final = object()
 _STATE: Final = "<state>"
@@ -18,27 +18,36 @@ Changes = dict[tuple[int, Hashable], tuple[Any, Hashable, Any]]
 
 
 class Heap:
-    """Writes to dictionaries (scopes, attributes, mappings) and to sequences, with undo."""
+    """Writes to dictionaries (scopes, attributes) and to containers, with undo.
 
-    __slots__ = ("_trail",)
+    ``_objects`` are the positions in the trail of writes to objects, as opposed to local variables.
+    """
+
+    __slots__ = ("_objects", "_trail")
 
     def __init__(self) -> None:
         self._trail: list[tuple[Any, Hashable, Any]] = []
+        self._objects: list[int] = []
 
     def mark(self) -> int:
         return len(self._trail)
 
     def put(self, target: dict[Any, Any], key: Hashable, value: Any) -> None:
+        if type(target) is Attributes:
+            self._objects.append(len(self._trail))
         self._trail.append((target, key, target.get(key, MISSING)))
         target[key] = value
 
     def drop(self, target: dict[Any, Any], key: Hashable) -> None:
         if key in target:
+            if type(target) is Attributes:
+                self._objects.append(len(self._trail))
             self._trail.append((target, key, target[key]))
             del target[key]
 
     def refill(self, target: Sequence | Mapping, items: Any, rest: Value | None) -> None:
         """Replace the whole content of a sequence or mapping."""
+        self._objects.append(len(self._trail))
         self._trail.append((target, _STATE, (target.items, target.rest)))
         target.items, target.rest = items, rest
 
@@ -55,10 +64,13 @@ class Heap:
         while len(self._trail) > mark:
             target, key, old = self._trail.pop()
             _restore(target, key, old)
+        while self._objects and self._objects[-1] >= mark:
+            self._objects.pop()
 
-    def forget(self, mark: int = 0) -> None:
-        """Keep the writes since ``mark`` for good."""
-        del self._trail[mark:]
+    def forget(self) -> None:
+        """Keep all writes for good."""
+        self._trail.clear()
+        self._objects.clear()
 
     def apply(self, changes: Changes) -> None:
         for target, key, value in changes.values():
@@ -72,6 +84,25 @@ class Heap:
             one = first[place][2] if place in first else base
             two = second[place][2] if place in second else base
             self._write(target, key, _join_states(one, two, likely_first))
+
+    def differences(self, born: int = 0, mark: int = 0) -> tuple[tuple[int, Hashable, int], ...]:
+        """What differs, of objects that are older than ``born`` (0: of all), from the state at ``mark``.
+
+        Writes that a join has undone do not count; neither do local variables.
+        """
+        before: dict[tuple[int, Hashable], tuple[Any, Any]] = {}
+        for position in reversed(self._objects):
+            if position < mark:
+                break
+            target, key, old = self._trail[position]
+            if not born or target.born < born:
+                before[id(target), key] = (target, old)
+        found = []
+        for (place, key), (target, old) in before.items():
+            now = _current(target, key)
+            if now is not old and not _alike(now, old):
+                found.append((place, key, id(now[0]) if isinstance(now, tuple) else id(now)))
+        return tuple(found)
 
     def widen(self, mark: int) -> None:
         """Join what was written since ``mark`` with the state before, for a loop of unknown length.
@@ -97,6 +128,12 @@ class Heap:
             self.drop(target, key)
         else:
             self.put(target, key, value)
+
+
+def _alike(one: Any, other: Any) -> bool:
+    if isinstance(one, Value) and isinstance(other, Value):
+        return same(one, other)
+    return isinstance(one, tuple) and isinstance(other, tuple) and one[0] is other[0] and one[1] is other[1]
 
 
 def _current(target: Any, key: Hashable) -> Any:

@@ -17,6 +17,7 @@ from fxlint.predict.arguments import Arguments
 from fxlint.predict.machine import Machine
 from fxlint.predict.scopes import Frame
 from fxlint.predict.values import (
+    Attributes,
     FALSE,
     MAYBE,
     NONE,
@@ -474,7 +475,7 @@ def decorate(vm: Machine, decorator: Value, value: Value, node: ast.AST) -> Valu
         return value
     name = vm.facts.canonical(name)
     if name in _SCRIPTED and isinstance(value, (Function, Decorated)):
-        return Instance(External("torch.jit.ScriptFunction"), {}, expression=getattr(value, "name", "function"))
+        return Instance(External("torch.jit.ScriptFunction"), expression=getattr(value, "name", "function"))
     if name in _KEEPS or not isinstance(value, (Function, Decorated)):
         return value
     parameters = vm.facts.decorator_parameters(name)
@@ -929,7 +930,7 @@ def _copy(vm: Machine, frame: Frame, args: Arguments, node: ast.AST) -> Value:
         return Mapping(dict(value.items), value.rest)
     if isinstance(value, Instance):
         return Instance(
-            value.cls, dict(value.attributes), value.arguments, value.children, False, value.expression, value.open
+            value.cls, Attributes(value.attributes.items()), value.arguments, value.children, False, value.expression, value.open
         )
     if value is not None and args.holds_traced():
         vm.note("silent.copy", node, origin=_origin(args))
@@ -978,7 +979,7 @@ def _size(vm: Machine, frame: Frame, args: Arguments, node: ast.AST) -> Value:
 def _script(vm: Machine, frame: Frame, args: Arguments, node: ast.AST) -> Value:
     value = args.get(0, "obj")
     if isinstance(value, Instance):
-        return Instance(External("torch.jit.RecursiveScriptModule"), {}, open=True, expression=value.expression)
+        return Instance(External("torch.jit.RecursiveScriptModule"), open=True, expression=value.expression)
     if isinstance(value, (Function, Decorated)):
         return decorate(vm, External("torch.jit.script"), value, node)
     return UNKNOWN
@@ -993,14 +994,14 @@ def _object(name: str) -> Model:
         function = args.get(0, "")
         if isinstance(function, (Function, Decorated)) and len(args.positional) == 1:
             return decorate(vm, External(name), function, node)  # a bare decorator
-        return Instance(External(name), {}, dict(args.keywords), open=True, expression=name)
+        return Instance(External(name), Attributes(), dict(args.keywords), open=True, expression=name)
 
     return model
 
 
 def _lru_cache(vm: Machine, frame: Frame, args: Arguments, node: ast.AST) -> Value:
     function = args.get(0, "user_function")
-    return function if isinstance(function, (Function, Decorated)) else Instance(External("functools.lru_cache"), {})
+    return function if isinstance(function, (Function, Decorated)) else Instance(External("functools.lru_cache"))
 
 
 def _operator(name: str) -> Model:

@@ -11,7 +11,7 @@ failed, the verdict is ``fails``.
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Hashable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Final
@@ -22,7 +22,9 @@ from fxlint.predict.values import MAYBE, TRUE, Instance, Origin, Traced, Unknown
 from fxlint.project.source import SourceFile
 
 if TYPE_CHECKING:
+    from fxlint.predict.arguments import Arguments
     from fxlint.predict.facts import Facts
+    from fxlint.predict.memo import Summary
     from fxlint.project.index import Project
 
 MAX_DEPTH: Final = 60
@@ -109,6 +111,9 @@ class Machine:
         self.root_module: ModuleScope | None = None
         self.training = Unknown(likely=TRUE)
         self.unresolved: dict[str, tuple[SourceFile, ast.AST]] = {}
+        self.summaries: dict[Hashable, Summary] = {}
+        self.instances: dict[Hashable, tuple[Instance, Arguments]] = {}
+        self.local_reads = 0  # of names whose meaning depends on the root
 
     # -- a root -------------------------------------------------------------------------------------------------
 
@@ -187,14 +192,9 @@ class Machine:
     def _event(
         self, kind: str, node: ast.AST, origin: Origin | None, exception: str, callee: str, swallowed: bool
     ) -> Event:
-        places: list[tuple[SourceFile, ast.AST]] = []
-        for frame, inner in zip(self.frames, self.frames[1:], strict=False):
-            if inner.call is not None:
-                places.append((frame.source, inner.call))
-        places.append((self.frame.source, node))
         return Event(
             kind,
-            tuple(places),
+            self.chain(node),
             tuple(self.guards),
             origin,
             exception,
@@ -203,6 +203,15 @@ class Machine:
             likely=not self.unlikely,
             swallowed=swallowed,
         )
+
+    def chain(self, node: ast.AST) -> tuple[tuple[SourceFile, ast.AST], ...]:
+        """The places of the calls that are running, outermost first, and ``node`` last."""
+        places: list[tuple[SourceFile, ast.AST]] = []
+        for frame, inner in zip(self.frames, self.frames[1:], strict=False):
+            if inner.call is not None:
+                places.append((frame.source, inner.call))
+        places.append((self.frame.source, node))
+        return tuple(places)
 
     def _catching(self, thrown: Value | str) -> Handler | None:
         return next((handler for handler in reversed(self.handlers) if handler.catches(thrown)), None)

@@ -42,7 +42,7 @@ _LEAF_PREFIXES: Final = ("torch.nn.", "torch.ao.nn.")
 
 def create(vm: Machine, frame: Frame, cls: External, args: Arguments, node: ast.AST) -> Instance:
     """``nn.Linear(...)``: an object of a library module class."""
-    created = Instance(cls, {}, expression=cls.name.rpartition(".")[2])
+    created = Instance(cls, expression=cls.name.rpartition(".")[2])
     initialise(vm, frame, cls.name, created, args, node)
     return created
 

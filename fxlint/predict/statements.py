@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import builtins
 from collections.abc import Callable, Iterable
+from functools import lru_cache
 from typing import Any, Final
 
 from fxlint.predict import calls, classes, containers, decide, evaluate, library, names
@@ -43,6 +44,7 @@ def exit_now(vm: Machine, value: Value) -> Exit:
     return Exit(value, vm.failed)
 
 
+@lru_cache(maxsize=None)
 def is_generator(node: ast.FunctionDef | ast.AsyncFunctionDef) -> bool:
     """Whether the function's own body yields (bodies of functions inside it do not count)."""
     pending: list[ast.AST] = list(node.body)

@@ -89,7 +89,7 @@ def _trace_class(vm: Machine, cls: Class) -> str | None:
 
 def _instance(vm: Machine, cls: Class) -> Instance:
     """An object of the class, built with arguments that are not known; defaults are what they probably are."""
-    instance = Instance(cls, {}, open=not cls.complete, expression=cls.name)
+    instance = Instance(cls, open=not cls.complete, expression=cls.name)
     frame = Frame(Scope(cls.module), None, None)
     vm.frames.append(frame)
     init = classes.find(vm, cls, "__init__")
@@ -106,6 +106,7 @@ def _instance(vm: Machine, cls: Class) -> Instance:
     vm.frames.clear()
     vm.guards.clear()
     vm.unlikely = 0
+    vm.heap.forget()  # the state that tracing starts from
     return instance
 
 
@@ -157,8 +158,7 @@ def _trace_function(vm: Machine, outer: Value, function: Function, instance: Ins
         else:
             variables = dict(zip(names, placeholders.values(), strict=False))
     else:
-        bound = calls.bind_arguments(vm, function, Arguments(list(placeholders.values())), analysed.node)
-        variables = bound if bound is not None else {}
+        variables = calls.bind_arguments(vm, function, Arguments(list(placeholders.values())), analysed.node)
     _run_root(vm, function, variables)
     return None
 

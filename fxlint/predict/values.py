@@ -10,6 +10,7 @@ Values are compared by identity: two equal-looking values may have come by diffe
 from __future__ import annotations
 
 import ast
+import itertools
 from collections.abc import Hashable, Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final, Literal
@@ -20,6 +21,9 @@ if TYPE_CHECKING:
     from fxlint.predict.scopes import ModuleScope, Scope
 
 MAX_OPTIONS: Final = 6
+
+
+_clock = itertools.count(1).__next__
 
 
 class Value:
@@ -103,6 +107,7 @@ class Sequence(Value):
     rest: Value | None = None
     fields: tuple[str, ...] = ()  # of a named tuple
     certain: Value | None = None
+    born: int = field(default_factory=_clock)
 
     def members(self) -> Iterator[Value]:
         yield from self.items
@@ -116,6 +121,17 @@ class Mapping(Value):
 
     items: dict[Hashable, tuple[Value, Value]]
     rest: Value | None = None
+    born: int = field(default_factory=_clock)
+
+
+class Attributes(dict[str, Value]):
+    """The attributes of an object; ``born`` tells objects made during a call from those that were there before."""
+
+    __slots__ = ("born",)
+
+    def __init__(self, content: Iterable[tuple[str, Value]] = ()) -> None:
+        super().__init__(content)
+        self.born = _clock()
 
 
 @dataclass(eq=False, slots=True)
@@ -226,7 +242,7 @@ class Instance(Value):
     """
 
     cls: Class | External
-    attributes: dict[str, Value]
+    attributes: Attributes = field(default_factory=Attributes)
     arguments: dict[str, Value] = field(default_factory=dict)
     children: Sequence | Mapping | None = None
     registered: bool = False
