@@ -70,7 +70,7 @@ class Worker:
                 return self._how_it_ended()
             if message.get("kind") == "batch done":
                 return None
-            allowed = message.pop("allow", batch["seconds"])
+            allowed = message.get("allow", batch["seconds"])
             on_message(message)
 
     def close(self) -> None:

@@ -160,7 +160,7 @@ def _root(root: Spec, module: ModuleType, send: Send, settings: Settings) -> Non
 
     def on_message(message: Message) -> None:
         stage[:] = [message.get("next", stage[0])]
-        say(message)
+        say({**message, "allow": message.get("allow", settings.limits.seconds) + GRACE})
 
     say({"kind": "stage", "allow": settings.limits.seconds + GRACE})
     ending = supervised(
@@ -177,7 +177,6 @@ def _root(root: Spec, module: ModuleType, send: Send, settings: Settings) -> Non
 
 def _trace_root(root: Spec, module: ModuleType, send: Send, settings: Settings) -> None:
     """Everything about one root, each part sent as soon as it is known."""
-    allow = settings.limits.seconds + (GRACE if CAN_FORK else 0)
     try:
         found = candidates(find(module, root["qualname"], tuple(root["instances"])))
     except CannotBuildError as error:
@@ -187,7 +186,7 @@ def _trace_root(root: Spec, module: ModuleType, send: Send, settings: Settings) 
     usable: Candidate | None = None
     for candidate in found:
         try:
-            _trace_candidate(candidate, send, settings, allow)
+            _trace_candidate(candidate, send, settings)
             usable = usable or candidate
         except CannotBuildError as error:
             reason = reason or str(error)
@@ -195,14 +194,15 @@ def _trace_root(root: Spec, module: ModuleType, send: Send, settings: Settings) 
         send({"kind": "ended", "reason": reason, "place": None})
         return
     for suggestion in root["suggestions"]:
+        send({"kind": "stage", "allow": settings.limits.seconds + GRACE})
         outcome = _isolated(suggestion, usable, module, root, settings)
-        send({**outcome, "kind": "suggestion", "suggestion": suggestion["id"], "allow": allow})
+        send({**outcome, "kind": "suggestion", "suggestion": suggestion["id"]})
     send({"kind": "ended", "reason": None, "place": None})
 
 
-def _trace_candidate(candidate: Candidate, send: Send, settings: Settings, allow: float) -> None:
+def _trace_candidate(candidate: Candidate, send: Send, settings: Settings) -> None:
     build, done, executed = _stock(candidate, settings, send)
-    head = {"kind": "stock", "instance": build.text, "device": build.device, "allow": allow, "next": "recording"}
+    head = {"kind": "stock", "instance": build.text, "device": build.device, "next": "recording"}
     send({**head, **done.to_json()})
     swallowed = caught(executed, done.error, settings.user)
     seconds = min(settings.limits.seconds * RECORDING_SHARE, RECORDING_SECONDS)
@@ -213,7 +213,7 @@ def _trace_candidate(candidate: Candidate, send: Send, settings: Settings, allow
             recording = record(on_cpu, settings.user, executed, seconds)
     recording.caught = list(dict.fromkeys([*swallowed, *recording.caught]))
     ran = [frame.to_json() for frame in executed.frames()]
-    send({"kind": "recording", "executed": ran, "allow": allow, "next": "checking", **recording.to_json()})
+    send({"kind": "recording", "executed": ran, "next": "checking", **recording.to_json()})
 
 
 def _stock(candidate: Candidate, settings: Settings, send: Send) -> tuple[Builder, Stock, Executed]:
@@ -226,7 +226,7 @@ def _stock(candidate: Candidate, settings: Settings, send: Send) -> tuple[Builde
             if device == "cpu":
                 raise
             continue
-        send({"kind": "stage", "next": "tracing", "allow": settings.limits.seconds})
+        send({"kind": "stage", "next": "tracing"})
         executed = Executed(settings.watch)
         with executed.collecting():
             done = stock(root, settings.user)

@@ -158,7 +158,7 @@ def _watch(
             if "exit" in message:
                 last_exit = message
                 continue
-            allowed = message.pop("allow", limits.seconds)
+            allowed = message.get("allow", limits.seconds)
             deadline = time.monotonic() + allowed
             on_message(message)
         if status is not None and closed:

@@ -1,0 +1,346 @@
+"""From a prediction to proofs, through a real worker."""
+
+import pytest
+
+from fxlint.findings import Edit, Location, Suggestion
+
+pytest.importorskip("torch")
+pytestmark = pytest.mark.torch
+
+
+class TestTheFirstInputs:
+    """The six that the project started with."""
+
+    def test_linear_then_relu(self, project):
+        path = project.write(
+            "net.py",
+            """
+            class Net(nn.Module):
+                def __init__(self):
+                    super().__init__()
+                    self.linear = nn.Linear(4, 8)
+
+                def forward(self, x):
+                    return torch.relu(self.linear(x))
+            """,
+        )
+        project.root(path)
+        outcome = project.confirm()
+        confirmed = outcome.modules["Net"]
+        assert (confirmed.verdict, confirmed.instance, confirmed.graph.nodes) == ("traces", "Net()", 4)
+        rows = confirmed.graph.text.splitlines()
+        assert ["placeholder" in rows[1], "call_module[target=linear]" in rows[2], "torch.relu" in rows[3]] == [True] * 3
+        assert outcome.findings == ()
+
+    def test_a_parameter_and_clamp(self, project):
+        path = project.write(
+            "net.py",
+            """
+            class Net(nn.Module):
+                def __init__(self):
+                    super().__init__()
+                    self.param = nn.Parameter(torch.rand(3, 4))
+                    self.linear = nn.Linear(4, 5)
+
+                def forward(self, x):
+                    return self.linear(x + self.param).clamp(min=0.0, max=1.0)
+            """,
+        )
+        project.root(path)
+        text = project.confirm().modules["Net"].graph.text
+        assert all(word in text for word in ("placeholder", "get_attr", "operator.add", "call_module", "clamp"))
+
+    def test_a_branch_on_a_value(self, project):
+        path = project.write(
+            "net.py",
+            """
+            class Net(nn.Module):
+                def forward(self, x):
+                    if x.sum() > 0:
+                        return torch.relu(x)
+                    else:
+                        return torch.neg(x)
+            """,
+        )
+        root = project.root(path)
+        project.finding(root, "x.sum() > 0", "bool.if")
+        outcome = project.confirm()
+        (finding,) = outcome.findings
+        assert finding.confirmation.status == "confirmed"
+        assert finding.confirmation.error.type == "TraceError"
+        assert (outcome.modules["Net"].verdict, outcome.modules["Net"].error.line) == ("fails", 6)
+
+    def test_sqrt_of_len(self, project):
+        path = project.write(
+            "norm.py",
+            "def normalize(x):\n    return x / sqrt(len(x))\n",
+            header="import torch.fx\nfrom math import sqrt\n\n",
+        )
+        root = project.root(path, "normalize", kind="function")
+        place = Location(path, 3, 1, 3, 1)
+        wrap = Suggestion("wrap", "wrap len", edits=(Edit(place, 'torch.fx.wrap("len")\n'),), wrap="len")
+        project.finding(root, "len(x)", "len.call", suggestions=[wrap])
+        outcome = project.confirm()
+        (finding,) = [finding for finding in outcome.findings if finding.event == "len.call"]
+        assert finding.confirmation.status == "confirmed"
+        assert finding.confirmation.error.message.startswith("'len' is not supported in symbolic tracing by default")
+        (suggestion,) = finding.suggestions
+        assert suggestion.checked.verdict == "traces"
+        assert "builtins.len" in suggestion.checked.graph.text
+        assert "math.sqrt" in suggestion.checked.graph.text
+
+    def test_a_flag_of_the_constructor(self, project):
+        path = project.write(
+            "net.py",
+            """
+            class Net(nn.Module):
+                def __init__(self, do_activation=True):
+                    super().__init__()
+                    self.do_activation = do_activation
+
+                def forward(self, x):
+                    if self.do_activation:
+                        x = torch.relu(x)
+                    return x
+            """,
+        )
+        project.root(path)
+        outcome = project.confirm()
+        assert (outcome.modules["Net"].verdict, outcome.findings) == ("traces", ())
+
+    def test_a_flag_of_forward(self, project):
+        path = project.write(
+            "net.py",
+            """
+            class Net(nn.Module):
+                def forward(self, x, do_activation=False):
+                    if do_activation:
+                        x = torch.relu(x)
+                    return x
+            """,
+        )
+        root = project.root(path)
+        bind = Suggestion("concrete_args", "bind it", concrete_args='{"do_activation": True}')
+        project.finding(root, "do_activation", "bool.flag", suggestions=[bind])
+        project.findings[0] = project.findings[0].__class__(
+            **{**as_dict(project.findings[0]), "location": Location(path, 6, 12, 6, 25)}
+        )
+        outcome = project.confirm(inputs={f"{path}::Net": "(torch.randn(3),)"})
+        (finding,) = outcome.findings
+        assert finding.confirmation.status == "confirmed"
+        (suggestion,) = finding.suggestions
+        assert (suggestion.checked.verdict, suggestion.checked.equal_outputs, suggestion.safe) == ("traces", True, True)
+        assert "torch.relu" in suggestion.checked.graph.text
+
+
+def as_dict(finding):
+    return {name: getattr(finding, name) for name in finding.__dataclass_fields__}
+
+
+def test_confirmed_refuted_unreached_and_unconfirmed(project):
+    path = project.write(
+        "net.py",
+        """
+        class Net(nn.Module):
+            def __init__(self):
+                super().__init__()
+                self.on = False
+                self.layers = [1]
+
+            def forward(self, x):
+                n = len(self.layers)
+                if x.sum() > 0:
+                    n = float(x)
+                if self.on:
+                    n = int(x)
+                return x * n
+
+        class Other(nn.Module):
+            def __init__(self, width):
+                super().__init__()
+
+            def forward(self, x):
+                return complex(x)
+        """,
+    )
+    net, other = project.root(path), project.root(path, "Other")
+    project.finding(net, "len(self.layers)", "len.call")
+    project.finding(net, "x.sum() > 0", "bool.if")
+    project.finding(net, "float(x)", "float.call")
+    project.finding(net, "int(x)", "int.call")
+    project.finding(other, "complex(x)", "complex.call")
+    outcome = project.confirm()
+    assert outcome.statuses() == [
+        ("len.call", "refuted"),
+        ("bool.if", "confirmed"),
+        ("float.call", "confirmed"),
+        ("int.call", "unreached"),
+        ("complex.call", "unconfirmed"),
+    ]
+    assert outcome.findings[-1].confirmation.reason == outcome.modules["Other"].reason
+    assert outcome.modules["Other"].reason.startswith("its constructor needs width; declare one with `# fxlint: instance=")
+
+
+def test_what_nobody_predicted_is_a_finding(project):
+    path = project.write(
+        "net.py",
+        """
+        class Net(nn.Module):
+            def forward(self, x):
+                y = torch.zeros(x.shape[0], 3)
+                while x.sum() > 0:
+                    x = x - 1
+                return x[int(y)]
+        """,
+    )
+    root = project.root(path)
+    outcome = project.confirm()
+    assert [(finding.code, finding.event, finding.location.line) for finding in outcome.findings] == [
+        ("FX140", "tensor.sizes", 6),
+        ("FX101", "bool.while", 7),
+        ("FX122", "int.call", 9),
+    ]
+    first = outcome.findings[0]
+    assert first.modules == (root.id,)
+    assert first.confirmation.status == "confirmed"
+    assert first.message == "`torch.zeros` is given `x.shape[0], 3`, which comes from `x`, which is traced"
+
+
+def test_a_failure_in_a_helper_of_another_file_belongs_to_it(project):
+    project.write("pkg/__init__.py", "", header="")
+    helper = project.write("pkg/helper.py", "def scale(x):\n    return x / len(x)\n")
+    net = project.write(
+        "pkg/net.py",
+        """
+        from .helper import scale
+
+        class Net(nn.Module):
+            def forward(self, x):
+                return scale(x)
+        """,
+    )
+    root = project.root(net)
+    project.finding(root, "len(x)", "len.call", path=helper)
+    outcome = project.confirm()
+    assert outcome.statuses() == [("len.call", "confirmed")]
+    assert outcome.modules["Net"].error.path == helper
+
+
+def test_a_file_that_is_not_linted_is_told_at_the_call(project):
+    project.write("helper.py", "def scale(x):\n    return x / len(x)\n")
+    net = project.write(
+        "net.py",
+        """
+        from helper import scale
+
+        class Net(nn.Module):
+            def forward(self, x):
+                return scale(x)
+        """,
+    )
+    project.root(net)
+    outcome = project.confirm()
+    (finding,) = outcome.findings
+    assert (finding.location.path, finding.location.line) == (net, 8)
+    assert outcome.modules["Net"].error.path == net
+    with_helper = project.confirm(files=(str(project.folder / "helper.py"), net))
+    assert with_helper.modules["Net"].error.path == str(project.folder / "helper.py")
+
+
+def test_one_traced_module_is_enough(project):
+    path = project.write(
+        "net.py",
+        """
+        def helper(x):
+            return x / len(x)
+
+        class Needs(nn.Module):
+            def __init__(self, width):
+                super().__init__()
+
+            def forward(self, x):
+                return helper(x)
+
+        class Net(nn.Module):
+            def forward(self, x):
+                return helper(x)
+        """,
+    )
+    needs, net = project.root(path, "Needs"), project.root(path)
+    project.finding(net, "len(x)", "len.call", roots=[needs, net])
+    assert project.confirm().statuses() == [("len.call", "confirmed")]
+
+
+def test_a_swallowed_failure_is_confirmed_and_adds_nothing(project):
+    path = project.write(
+        "net.py",
+        """
+        class Net(nn.Module):
+            def forward(self, x):
+                try:
+                    n = int(x)
+                except TypeError:
+                    n = 1
+                return x * n
+        """,
+    )
+    root = project.root(path)
+    project.finding(root, "int(x)", "int.call")
+    outcome = project.confirm()
+    assert outcome.modules["Net"].verdict == "traces"
+    (finding,) = outcome.findings
+    assert finding.confirmation.status == "confirmed"
+    assert "catches the exception" in finding.confirmation.reason
+
+
+def test_a_failure_without_a_frame(project):
+    path = project.write(
+        "net.py",
+        """
+        class Net(nn.Module):
+            def forward(self, x):
+                return {1, 2}
+        """,
+    )
+    project.root(path)
+    (finding,) = project.confirm().findings
+    assert (finding.event, finding.location.line) == ("output.type", 4)
+
+
+def test_instances_from_the_settings(project):
+    text = """
+    class Net(nn.Module):
+        def __init__(self, width):
+            super().__init__()
+
+        def forward(self, x):
+            return x
+    """
+    path = project.write("net.py", text)
+    project.root(path)
+    for key in ("net:Net", "net.py::Net", f"{path}::Net"):
+        confirmed = project.confirm(instances={key: ("Net(3)",)}).modules["Net"]
+        assert (confirmed.verdict, confirmed.instance) == ("traces", "Net(3)")
+
+
+def test_a_rewrite_is_checked_with_its_edits(project):
+    path = project.write(
+        "net.py",
+        """
+        class Net(nn.Module):
+            def forward(self, x):
+                return x / len(x)
+        """,
+    )
+    root = project.root(path)
+    place = Location(path, 6, 20, 6, 26)
+    rewrite = Suggestion("rewrite", "ask for the size", edits=(Edit(place, "x.size(0)"),))
+    project.finding(root, "len(x)", "len.call", suggestions=[rewrite])
+    outcome = project.confirm(inputs={"net:Net": "(torch.randn(3),)"})
+    ((suggestion,),) = [finding.suggestions for finding in outcome.findings]
+    assert (suggestion.checked.verdict, suggestion.safe) == ("traces", True)
+    assert open(path, encoding="utf-8").read().count("len(x)") == 1
+
+
+def test_no_modules_start_no_worker(project):
+    assert project.confirm(python="/nowhere/python").prediction.problems == ()
