@@ -94,11 +94,11 @@ def _score(finding: Finding, met: Met) -> float:
 
 
 def _score_without_place(family: str, met: Met) -> float:
+    if family not in _HEAD_FAMILIES:
+        return 0
     if family == met.family:
         return 4
-    if family in _HEAD_FAMILIES and (_related(family, met.family) or met.family is None):
-        return 2
-    return 0
+    return 2 if met.family is None or _related(family, met.family) else 0
 
 
 def _judge(finding: Finding, traces: Mapping[str, Trace], proofs: Mapping[str, Met]) -> Confirmation:

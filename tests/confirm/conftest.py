@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 import textwrap
+from pathlib import Path
 
 import pytest
 
@@ -35,14 +36,14 @@ class Project:
         return root
 
     def line(self, path, word):
-        rows = open(path, encoding="utf-8").read().splitlines()
+        rows = Path(path).read_text(encoding="utf-8").splitlines()
         return next(number for number, row in enumerate(rows, 1) if word in row)
 
     def finding(self, root, text, event, *, path=None, suggestions=(), roots=None):
         """A finding at the first place of the root's file that reads ``text``."""
         path = path or root.path
         line = self.line(path, text)
-        column = open(path, encoding="utf-8").read().splitlines()[line - 1].index(text) + 1
+        column = Path(path).read_text(encoding="utf-8").splitlines()[line - 1].index(text) + 1
         rule = self.rules.for_event(event)
         self.findings.append(
             Finding(

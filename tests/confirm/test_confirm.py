@@ -1,5 +1,7 @@
 """From a prediction to proofs, through a real worker."""
 
+from pathlib import Path
+
 import pytest
 
 from fxlint.findings import Edit, Location, Suggestion
@@ -29,7 +31,9 @@ class TestTheFirstInputs:
         confirmed = outcome.modules["Net"]
         assert (confirmed.verdict, confirmed.instance, confirmed.graph.nodes) == ("traces", "Net()", 4)
         rows = confirmed.graph.text.splitlines()
-        assert ["placeholder" in rows[1], "call_module[target=linear]" in rows[2], "torch.relu" in rows[3]] == [True] * 3
+        assert ["placeholder" in rows[1], "call_module[target=linear]" in rows[2], "torch.relu" in rows[3]] == [
+            True
+        ] * 3
         assert outcome.findings == ()
 
     def test_a_parameter_and_clamp(self, project):
@@ -178,7 +182,9 @@ def test_confirmed_refuted_unreached_and_unconfirmed(project):
         ("complex.call", "unconfirmed"),
     ]
     assert outcome.findings[-1].confirmation.reason == outcome.modules["Other"].reason
-    assert outcome.modules["Other"].reason.startswith("its constructor needs width; declare one with `# fxlint: instance=")
+    assert outcome.modules["Other"].reason.startswith(
+        "its constructor needs width; declare one with `# fxlint: instance="
+    )
 
 
 def test_what_nobody_predicted_is_a_finding(project):
@@ -339,7 +345,7 @@ def test_a_rewrite_is_checked_with_its_edits(project):
     outcome = project.confirm(inputs={"net:Net": "(torch.randn(3),)"})
     ((suggestion,),) = [finding.suggestions for finding in outcome.findings]
     assert (suggestion.checked.verdict, suggestion.safe) == ("traces", True)
-    assert open(path, encoding="utf-8").read().count("len(x)") == 1
+    assert Path(path).read_text(encoding="utf-8").count("len(x)") == 1
 
 
 def test_no_modules_start_no_worker(project):

@@ -16,7 +16,11 @@ class Net(nn.Module):
 
 IMPORTS = {
     "raises": ("raise ValueError('odd')", "importing it raised ValueError: odd", 4),
-    "needs": ("import nowhere_to_be_found", "importing it raised ModuleNotFoundError: No module named 'nowhere_to_be", 4),
+    "needs": (
+        "import nowhere_to_be_found",
+        "importing it raised ModuleNotFoundError: No module named 'nowhere_to_be",
+        4,
+    ),
     "exits": ("import sys\nsys.exit(3)", "importing it called sys.exit(3)", 5),
     "leaves": ("import os\nos._exit(0)", "importing it called os._exit(0)", 5),
     "hangs": ("while True: pass", "importing it did not finish within", 4),
@@ -112,7 +116,9 @@ class TestOneModuleOfAFile:
         path = project.write("net.py", self.SOURCE)
         for name in ("Hangs", "HangsWhenBuilt", "Crashes", "Exits", "Recurses", "LateHang", "Net"):
             root = project.root(path, name)
-        project.finding(root, "int(x)", "int.call", roots=[module.root for module in project.modules if "Late" in module.root.id])
+        project.finding(
+            root, "int(x)", "int.call", roots=[module.root for module in project.modules if "Late" in module.root.id]
+        )
         return project.confirm(timeout=3.0)
 
     @pytest.mark.parametrize(
@@ -149,7 +155,10 @@ class TestInterpreters:
         (problem,) = outcome.problems
         assert problem.message == f"nothing was traced: {outcome.modules['Net'].reason}"
         (finding,) = outcome.findings
-        assert (finding.confirmation.status, finding.confirmation.reason) == ("unconfirmed", outcome.modules["Net"].reason)
+        assert (finding.confirmation.status, finding.confirmation.reason) == (
+            "unconfirmed",
+            outcome.modules["Net"].reason,
+        )
 
     @pytest.fixture
     def prepared(self, project):

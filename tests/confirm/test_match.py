@@ -1,0 +1,190 @@
+"""Findings against events: pure functions."""
+
+import pytest
+
+from fxlint.confirm.match import match
+from fxlint.confirm.traces import Ended, Met, Place, Trace
+from fxlint.findings import Confirmed, Failure, Finding, Location
+
+ROOT = "net.py::Net"
+FAILURE = Failure("TraceError", "no", "net.py", 5, 8)
+FAILS = Confirmed("fails", None, "Net()", FAILURE)
+TRACES = Confirmed("traces", None, "Net()")
+
+
+def finding(event, line, column=8, end_column=20, *, path="net.py", modules=(ROOT,), end_line=None):
+    return Finding(
+        "FX101", "rule", "error", Location(path, line, column, end_line or line, end_column), "m", event, modules
+    )
+
+
+def met(family, line, column=8, end_column=20, **more):
+    return Met(family, Place("net.py", line, column, more.pop("end_line", line), end_column), **more)
+
+
+def trace(*events, confirmed=FAILS, executed=(), **more):
+    return Trace(confirmed, tuple(events), tuple(executed), recorded=more.pop("recorded", True), **more)
+
+
+def statuses(findings, traces):
+    matched = match(findings, traces)
+    return [one.confirmation.status for one in matched.findings]
+
+
+def status(one, *events, **more):
+    return statuses([one], {ROOT: trace(*events, **more)})[0]
+
+
+def test_the_same_line_and_family():
+    assert status(finding("bool.if", 5), met("bool", 5)) == "confirmed"
+
+
+def test_another_line_says_nothing():
+    assert status(finding("bool.if", 5), met("bool", 6)) == "unreached"
+
+
+def test_another_file_says_nothing():
+    assert status(finding("bool.if", 5, path="other.py"), met("bool", 5)) == "unreached"
+
+
+def test_a_condition_whose_instruction_spans_its_whole_statement():
+    assert status(finding("bool.if", 5), met("bool", 5, 5, 30, end_line=9)) == "confirmed"
+
+
+def test_a_line_inside_an_expression_of_several_lines():
+    assert status(finding("iter.star", 5, end_line=8), met("iter", 7)) == "confirmed"
+
+
+def test_an_interpreter_without_columns():
+    event = Met("bool", Place("net.py", 5))
+    assert status(finding("bool.if", 5), event) == "confirmed"
+    executed = [Place("net.py", 5)]
+    assert statuses([finding("bool.if", 5)], {ROOT: trace(executed=executed)}) == ["refuted"]
+
+
+def test_two_findings_of_a_line_are_told_apart_by_their_columns():
+    first, second = finding("bool.and_or", 5, 8, 12), finding("bool.and_or", 5, 16, 20)
+    assert statuses([first, second], {ROOT: trace(met("bool", 5, 8, 12))}) == ["confirmed", "unreached"]
+
+
+def test_two_findings_of_a_line_are_told_apart_by_their_families():
+    loop, number = finding("iter.comprehension", 5), finding("int.call", 5, 9, 15)
+    assert statuses([loop, number], {ROOT: trace(met("iter", 5))}) == ["confirmed", "unreached"]
+
+
+@pytest.mark.parametrize(
+    ("event", "family"),
+    [
+        ("float.math", "call"),
+        ("tensor.sizes", "index"),
+        ("bool.in", "iter"),
+        ("signature.variadic", "iter"),
+        ("root.library", "bool"),
+    ],
+)
+def test_families_that_stand_for_each_other(event, family):
+    assert status(finding(event, 5), met(family, 5, answers=3)) == "confirmed"
+
+
+def test_a_stock_failure_on_the_line_confirms_whatever_the_family():
+    assert status(finding("format.spec", 5), Met(None, Place("net.py", 5, 8, 5, 20), error=FAILURE)) == "confirmed"
+
+
+def test_a_later_event_of_a_strange_family_does_not():
+    assert status(finding("format.spec", 5), met("setitem", 5, answers=2)) == "unreached"
+
+
+def test_an_event_without_a_place_belongs_to_the_finding_of_its_family():
+    assert status(finding("output.type", 5), Met("output", None)) == "confirmed"
+    assert status(finding("root.library", 5), Met("bool", None)) == "confirmed"
+    assert status(finding("bool.if", 5), Met("bool", None)) == "unreached"
+
+
+def test_the_call_in_an_outer_frame():
+    inner = Met("bool", Place("other.py", 1, 1, 1, 9), outer=(Place("net.py", 5, 8, 5, 20),))
+    assert status(finding("root.library", 5), inner) == "confirmed"
+    assert status(finding("bool.if", 5), inner) == "unreached"
+
+
+class TestWithoutAnEvent:
+    RAN = (Place("net.py", 5, 9, 5, 15),)
+
+    def test_ran_and_nothing_happened(self):
+        assert status(finding("bool.if", 5), executed=self.RAN) == "refuted"
+
+    def test_only_something_else_on_the_line_ran(self):
+        assert status(finding("bool.if", 5), executed=[Place("net.py", 5, 1, 5, 7)]) == "unreached"
+
+    def test_the_recording_ended_there(self):
+        ended = (Ended(Place("net.py", 5, 8, 5, 20), "ValueError", "odd"),)
+        (judged,) = match([finding("bool.if", 5)], {ROOT: trace(executed=self.RAN, ended=ended)}).findings
+        assert judged.confirmation.status == "unconfirmed"
+        assert judged.confirmation.reason == "the recording ended on this line: ValueError: odd"
+
+    def test_the_recording_did_not_finish(self):
+        unfinished = trace(executed=self.RAN, recorded=False, unfinished="recording it crashed with SIGSEGV")
+        (judged,) = match([finding("bool.if", 5)], {ROOT: unfinished}).findings
+        assert judged.confirmation.reason == "the recording did not finish: recording it crashed with SIGSEGV"
+
+    def test_the_recording_met_its_bounds(self):
+        (judged,) = match([finding("bool.if", 5)], {ROOT: trace(complete=False)}).findings
+        assert judged.confirmation.status == "unreached"
+        assert "bounds" in judged.confirmation.reason
+
+    def test_no_instance(self):
+        nothing = Trace(Confirmed("not-run", "its constructor needs width"))
+        (judged,) = match([finding("bool.if", 5)], {ROOT: nothing}).findings
+        assert (judged.confirmation.status, judged.confirmation.reason) == (
+            "unconfirmed",
+            "its constructor needs width",
+        )
+
+    def test_a_family_that_the_tracer_cannot_see(self):
+        (judged,) = match([finding("silent.isinstance", 5)], {ROOT: trace(executed=self.RAN)}).findings
+        assert judged.confirmation.status == "unconfirmed"
+
+    def test_no_module_at_all(self):
+        assert statuses([finding("bool.if", 5, modules=())], {}) == ["unconfirmed"]
+
+
+class TestSeveralModules:
+    OTHER = "net.py::Other"
+
+    def statuses(self, first, second):
+        return statuses([finding("bool.if", 5, modules=(ROOT, self.OTHER))], {ROOT: first, self.OTHER: second})
+
+    def test_one_that_met_it_confirms(self):
+        quiet = trace(confirmed=TRACES, executed=TestWithoutAnEvent.RAN)
+        assert self.statuses(quiet, trace(met("bool", 5))) == ["confirmed"]
+
+    def test_one_that_ran_it_refutes(self):
+        quiet = trace(confirmed=TRACES, executed=TestWithoutAnEvent.RAN)
+        assert self.statuses(Trace(Confirmed("not-run", "why")), quiet) == ["refuted"]
+
+    def test_one_that_was_traced_leaves_it_unreached(self):
+        assert self.statuses(Trace(Confirmed("not-run", "why")), trace(confirmed=TRACES)) == ["unreached"]
+
+
+class TestTheErrorShown:
+    def error(self, *events):
+        (judged,) = match([finding("bool.if", 5)], {ROOT: trace(*events)}).findings
+        return judged.confirmation
+
+    def test_the_first_failure_is_the_stock_tracers(self):
+        assert self.error(met("bool", 5)).error == FAILURE
+
+    def test_a_later_one_is_its_own(self):
+        later = Failure("TypeError", "int() ...", "net.py", 5, 8)
+        confirmation = self.error(met("bool", 5, answers=1, error=later))
+        assert (confirmation.error, confirmation.reason) == (later, "it comes after the first failure")
+
+    def test_one_that_the_code_catches(self):
+        caught = Failure("TypeError", "int() ...", "net.py", 5, 8)
+        confirmation = self.error(met("bool", 5, error=caught, caught=True))
+        assert confirmation.error == caught
+        assert "catches the exception" in confirmation.reason
+
+
+def test_an_event_that_no_finding_predicts_is_handed_back():
+    event = met("bool", 6)
+    assert match([finding("bool.if", 5)], {ROOT: trace(event)}).unpredicted == ((ROOT, event),)

@@ -1,0 +1,113 @@
+"""What the workers are asked."""
+
+import pytest
+
+from fxlint.confirm.names import module_name
+from fxlint.confirm.settings import ConfirmSettings
+from fxlint.confirm.work import apply, batches
+from fxlint.findings import Edit, Finding, Location, ModuleReport, Predicted, Prediction, Root, Suggestion
+
+
+@pytest.fixture
+def package(tmp_path):
+    for name in (
+        "pkg/__init__.py",
+        "pkg/sub/__init__.py",
+        "pkg/sub/net.py",
+        "pkg/other.py",
+        "free/my-net.v2.py",
+        "free/a.py",
+    ):
+        path = tmp_path / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.touch()
+    return tmp_path
+
+
+@pytest.mark.parametrize(
+    ("file", "name", "folder", "dotted"),
+    [
+        ("pkg/sub/net.py", "pkg.sub.net", ".", True),
+        ("pkg/sub/__init__.py", "pkg.sub", ".", True),
+        ("free/a.py", "a", "free", False),
+        ("free/my-net.v2.py", "my-net_v2", "free", False),
+    ],
+)
+def test_the_name_of_a_file(package, file, name, folder, dotted):
+    found = module_name(package / file)
+    assert (found.name, found.folder, found.package) == (name, str(package / folder), dotted)
+
+
+def root(path, qualname="Net", instances=()):
+    return ModuleReport(Root(str(path), qualname, 1, "class", instances), Predicted("unknown"))
+
+
+def test_files_of_a_package_share_a_process_and_others_do_not(package):
+    paths = [package / name for name in ("pkg/sub/net.py", "pkg/other.py", "free/a.py", "free/my-net.v2.py")]
+    work = batches(Prediction(tuple(map(root, paths))), ConfirmSettings())
+    assert sorted([len(batch["files"]) for batch in work]) == [1, 1, 2]
+
+
+def test_what_a_root_is_asked(package):
+    path = package / "pkg/other.py"
+    settings = ConfirmSettings(
+        instances={"pkg.other:Net": ("Net(2)",)},
+        inputs={f"{path}::Net": "(1,)"},
+        timeout=7.0,
+        roots=(str(package / "free"),),
+    )
+    (batch,) = batches(Prediction((root(path, instances=("Net(1)",)),)), settings)
+    (spec,) = batch["files"]
+    assert spec["sys_path"] == [str(package), str(package / "free")]
+    assert batch["seconds"] == 7.0
+    assert spec["roots"] == [
+        {
+            "id": f"{path}::Net",
+            "kind": "class",
+            "qualname": "Net",
+            "instances": ["Net(1)", "Net(2)"],
+            "inputs": "(1,)",
+            "suggestions": [],
+        }
+    ]
+
+
+def test_a_suggestion_is_tried_on_a_few_roots_the_declared_ones_first(package):
+    path = str(package / "pkg/other.py")
+    modules = [root(path, name) for name in "ABCD"] + [root(path, "E", ("E(1)",))]
+    bind = Suggestion("concrete_args", "bind", concrete_args="{'a': 1}")
+    note = Suggestion("leaf", "make it a leaf")
+    place = Location(path, 1, 1, 1, 2)
+    one = Finding(
+        "FX105",
+        "flag",
+        "error",
+        place,
+        "m",
+        "bool.flag",
+        tuple(module.root.id for module in modules),
+        suggestions=(note, bind),
+    )
+    (batch,) = batches(Prediction(tuple(modules), (one,)), ConfirmSettings())
+    asked = {spec["qualname"]: spec["suggestions"] for spec in batch["files"][0]["roots"] if spec["suggestions"]}
+    job = {"id": "0.1", "kind": "concrete_args", "expr": "{'a': 1}"}
+    assert asked == {"A": [job], "B": [job], "E": [job]}
+    assert batch["watch"] == {path: [(1, 1)]}
+
+
+SOURCE = "def f(x):\n    é = len(x)\n    return é\n"
+
+
+@pytest.mark.parametrize(
+    ("edits", "expected"),
+    [
+        ([((2, 9, 2, 15), "x.size(0)")], "def f(x):\n    é = x.size(0)\n    return é\n"),
+        ([((1, 1, 1, 1), "import torch\n")], "import torch\n" + SOURCE),
+        ([((2, 5, 3, 5), "")], "def f(x):\n    return é\n"),
+        ([((3, 12, 3, 13), "1"), ((2, 5, 2, 6), "y")], "def f(x):\n    y = len(x)\n    return 1\n"),
+        ([((4, 1, 4, 1), "# end\n")], SOURCE + "# end\n"),
+        ([((1, 1, 1, 1), "a\n"), ((1, 1, 1, 1), "b\n")], "a\nb\n" + SOURCE),
+    ],
+)
+def test_edits_are_applied(edits, expected):
+    assert apply(SOURCE, [Edit(Location("f.py", *place), text) for place, text in edits]) == expected
