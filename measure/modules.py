@@ -10,45 +10,44 @@ subclass (only the required parameters are), in training and in evaluation mode.
 from __future__ import annotations
 
 import argparse
-import inspect
 import itertools
 import json
-import sys
+import re
 import time
 import warnings
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-sys.path.insert(0, str(Path(__file__).parent))
-
-import calls  # noqa: E402
-import names as listing  # noqa: E402
-import probe  # noqa: E402
-import signatures  # noqa: E402
-import table  # noqa: E402
-import torch  # noqa: E402
-from probe import Context, Fresh  # noqa: E402
-from signatures import Param  # noqa: E402
+import names as listing
+import probe
+import signatures
+import table
+import torch
+from calls import PREFIX
+from forks import in_forks
+from probe import Context, Fresh
+from search import search
+from signatures import Param
+from targets import resolve
+from values import candidates
 
 SECONDS = 4.0
-RANK = {"1d": 1, "2d": 2, "3d": 3}
+
+OWNERS = ("torch.nn.", "torch.ao.nn.")
 
 Cls = type[torch.nn.Module]
 
 
 def classes() -> dict[str, Cls]:
     """Canonical name -> class, for all Module classes of torch.nn and torch.ao.nn."""
-    found: dict[str, Cls] = {}
+    found: dict[int, tuple[str, Cls]] = {}
     known = listing.modules()
-    for name in sorted(known, key=lambda n: (n.count("."), len(n), n)):
-        if not name.startswith(("torch.nn", "torch.ao.nn")):
-            continue
+    for name in sorted((n for n in known if f"{n}.".startswith(OWNERS)), key=lambda n: (n.count("."), len(n), n)):
         for attribute, value in sorted(vars(known[name]).items()):
-            if isinstance(value, type) and issubclass(value, torch.nn.Module) and not any(value is c for c in found.values()):
-                if value.__module__.startswith(("torch.nn.", "torch.ao.nn.")):
-                    found[f"{name}.{attribute}"] = value
-    return dict(sorted(found.items()))
+            if isinstance(value, type) and issubclass(value, torch.nn.Module) and value.__module__.startswith(OWNERS):
+                found.setdefault(id(value), (f"{name}.{attribute}", value))
+    return dict(sorted(found.values()))
 
 
 def aliases() -> dict[int, list[str]]:
@@ -63,36 +62,42 @@ def aliases() -> dict[int, list[str]]:
 # ---------------------------------------------------------------------------------------------- building
 
 
-def constructor_values(param: Param) -> tuple[Any, ...]:
-    """Small sizes that fit the tensors of ``signatures``: four channels, images of four by four."""
-    name, hint = param.name, param.type
-    if name in ("kernel_size", "stride", "groups", "num_layers", "upscale_factor", "downscale_factor", "num_encoder_layers"):
-        return (1, 2)
-    if name in ("nhead", "num_heads"):
-        return (2, 1)
-    if "shape" in name or name == "unflattened_size":
-        return ((4,), (4, 4), (2, 2), 4)
-    if name in ("output_size", "size"):
-        return (4, 2, (4, 4), (4, 4, 4))
-    if "padding" in name:
-        return (1, (1, 1))
-    if "layer" in name:
-        return (
+_CONSTRUCTOR: tuple[tuple[str, tuple[Any, ...]], ...] = (
+    (r"^(kernel_size|stride|groups|num_layers|upscale_factor|downscale_factor|num_encoder_layers)$", (1, 2)),
+    (r"^(nhead|num_heads)$", (2, 1)),
+    (r"shape|^unflattened_size$", ((4,), (4, 4), (2, 2), 4)),
+    (r"^(output_size|size)$", (4, 2, (4, 4), (4, 4, 4))),
+    (r"padding", (1, (1, 1))),
+    (
+        r"layer",
+        (
             Fresh(lambda: torch.nn.TransformerEncoderLayer(4, 2, 4)),
             Fresh(lambda: torch.nn.TransformerDecoderLayer(4, 2, 4)),
             1,
             Fresh(lambda: torch.nn.Linear(4, 4)),
-        )
-    if name in ("cutoffs", "dims"):
-        return ([2, 3], (0, 1))
-    if "module" in name or "module" in hint or name in ("conv", "relu", "bn", "linear"):
-        return tuple(Fresh(lambda c=c: c(4, 4, 1) if c is torch.nn.Conv2d else c(4)) for c in (torch.nn.Conv2d, torch.nn.BatchNorm2d)) + (
-            Fresh(lambda: torch.nn.ReLU()),
+        ),
+    ),
+    (r"^(cutoffs|dims)$", ([2, 3], (0, 1))),
+    (
+        r"module|^(conv|relu|bn|linear)$",
+        (
+            Fresh(lambda: torch.nn.Conv2d(4, 4, 1)),
+            Fresh(lambda: torch.nn.BatchNorm2d(4)),
+            Fresh(torch.nn.ReLU),
             Fresh(lambda: torch.nn.Linear(4, 4)),
-        )
-    if "int" in hint or not hint or "size" in hint:
+        ),
+    ),
+)
+
+
+def constructor_values(param: Param) -> tuple[Any, ...]:
+    """Small sizes that fit the tensors of ``values``: four channels, images of four by four."""
+    for pattern, found in _CONSTRUCTOR:
+        if re.search(pattern, param.name):
+            return found
+    if "int" in param.type or not param.type or "size" in param.type:
         return (4, 1, 2, 0.5, (4,))
-    return signatures.values(param, "torch")[:6]
+    return candidates(param, "torch")[:6]
 
 
 def _build(cls: Cls, known: Mapping[str, Any]) -> torch.nn.Module:
@@ -110,7 +115,7 @@ def constructions(cls: Cls, params: Sequence[Param]) -> list[dict[str, Any]]:
     orders = sorted(itertools.product(*(range(len(c)) for c in choices)), key=lambda o: (len(set(o)) > 1, sum(o)))
     deadline = time.monotonic() + SECONDS
     for picks in orders[:600]:
-        known = {p.name: c[i] for p, c, i in zip(required, choices, picks)}
+        known = {p.name: c[i] for p, c, i in zip(required, choices, picks, strict=True)}
         try:
             _build(cls, known)
         except Exception:
@@ -121,52 +126,52 @@ def constructions(cls: Cls, params: Sequence[Param]) -> list[dict[str, Any]]:
     return accepted
 
 
-def forward_arguments(instance: torch.nn.Module, required: list[Param]) -> dict[str, Any] | None:
-    """Values that the module's forward accepts in evaluation mode."""
+def accepts_tensors(instance: torch.nn.Module, required: Sequence[Param]) -> bool:
+    """Whether the module's forward runs on some tensors in evaluation mode."""
 
-    def call(args: Sequence[Any], kwargs: dict[str, Any]) -> Any:
+    def call(args: Sequence[Any], kwargs: Mapping[str, Any]) -> Any:
         with torch.no_grad():
-            return instance.eval()(*probe.fill(list(args), ()), **probe.fill(kwargs, ()))
+            return instance.eval()(*probe.fill(list(args), ()), **probe.fill(dict(kwargs), ()))
 
-    return calls._search(call, required, [], None, "torch")
+    return search(call, required, "torch") is not None
 
 
 # ---------------------------------------------------------------------------------------------- facts
 
 
-def facts(name: str) -> dict[str, Any] | None:
-    cls: Cls = calls.resolve(name)
+def facts(name: str) -> dict[str, Any]:
+    cls: Cls = resolve(name)
     params = _init_parameters(cls)
-    forward = signatures._inspected(cls.forward)[1:]
+    forward = signatures.inspected(cls.forward)[1:]
     required = [p for p in forward if p.required]
     result: dict[str, Any] = {
-        "mro": [f"{b.__module__}.{b.__qualname__}" for b in cls.__mro__[1:-1]],
-        "parameters": [calls.PREFIX[p.kind] + p.name + ("" if p.required or p.kind in "**" else f"={p.default!r}") for p in params],
-        "forward": [calls.PREFIX[p.kind] + p.name + ("" if p.required or p.kind in "**" else f"={p.default!r}") for p in forward],
+        "parameters": [_shown(p) for p in params],
+        "forward": [_shown(p) for p in forward],
         "required": len(required),
-        "overrides_forward": cls.forward is not torch.nn.Module.forward,
     }
     built = constructions(cls, params)
     if not built:
         return result
-    known = built[0]
-    if not any(p.kind == "*" for p in forward):
-        for candidate in built:
-            if forward_arguments(_build(cls, candidate), required) is not None:
-                known = candidate
-                result["called"] = True
-                break
-    instance = _build(cls, known)
-    result["leaf"] = torch.fx.Tracer().is_leaf_module(instance, "child")
+    runs = [known for known in built if accepts_tensors(_build(cls, known), required)] if _has_forward(cls) else []
+    known = (runs or built)[0]
+    result["leaf"] = torch.fx.Tracer().is_leaf_module(_build(cls, known), "child")
     result["attributes"] = attributes(cls, params, known)
-    if result["overrides_forward"]:
+    if runs:
         result["traces"] = traces(cls, known, required)
     return result
 
 
+def _has_forward(cls: Cls) -> bool:
+    return cls.forward is not torch.nn.Module.forward and all(p.kind != "*" for p in signatures.inspected(cls.forward))
+
+
+def _shown(p: Param) -> str:
+    return PREFIX[p.kind] + p.name + ("" if p.default is signatures.EMPTY else f"={p.default!r}")
+
+
 def _init_parameters(cls: Cls) -> tuple[Param, ...]:
     try:
-        return signatures._inspected(cls.__init__)[1:]
+        return signatures.inspected(cls.__init__)[1:]
     except (TypeError, ValueError):
         return ()
 
@@ -187,7 +192,7 @@ def _subclass(cls: Cls, names: Sequence[str]) -> Cls:
     """A subclass whose forward takes the required parameters only and hands them to the library's forward."""
     shown = ", ".join(names)
     scope: dict[str, Any] = {"library": cls}
-    exec(f"def forward(self, {shown}):\n    return library.forward(self, {shown})", scope)  # noqa: S102
+    exec(f"def forward(self, {shown}):\n    return library.forward(self, {shown})", scope)
     return type("Subclass", (cls,), {"forward": scope["forward"], "__module__": "user"})
 
 
@@ -203,8 +208,10 @@ def _trace(instance: torch.nn.Module, cls: Cls) -> list[str | None] | None:
 
 
 def attributes(cls: Cls, params: Sequence[Param], known: Mapping[str, Any]) -> dict[str, str]:
-    """Attribute -> ``kind``, ``kind=`` (it is the constructor's argument of that name), ``kind:value`` (a constant), and
-    after ``|`` how it differs when an optional argument does: ``parameter|bias=False:none``."""
+    """Attribute -> ``kind``, ``kind=`` (it is the constructor's argument of that name) or ``kind:value`` (a constant).
+
+    After ``|`` stands how it differs when one argument does: ``parameter|bias=False:none``.
+    """
     base = _state(_build(cls, known), known, params)
     changed: list[tuple[str, dict[str, tuple[str, Any, bool]]]] = []
     for p in params:
@@ -252,7 +259,9 @@ def _other_values(p: Param) -> tuple[Any, ...]:
     return (2, 0.25, True)
 
 
-def _state(instance: torch.nn.Module, known: Mapping[str, Any], params: Sequence[Param]) -> dict[str, tuple[str, Any, bool]]:
+def _state(
+    instance: torch.nn.Module, known: Mapping[str, Any], params: Sequence[Param]
+) -> dict[str, tuple[str, Any, bool]]:
     """Attribute -> kind, value where it is plain, whether it equals the constructor's argument of the same name."""
     bound = {p.name: p.default for p in params if p.default is not signatures.EMPTY} | dict(known)
     kinds: dict[str, tuple[str, Any, bool]] = {}
@@ -264,7 +273,11 @@ def _state(instance: torch.nn.Module, known: Mapping[str, Any], params: Sequence
     for name, buffer in instance._buffers.items():
         kinds[name] = ("none" if buffer is None else "buffer", None, False)
     for name, child in instance._modules.items():
-        kinds[name] = ("none" if child is None else f"module {type(child).__module__}.{type(child).__qualname__}", None, False)
+        kinds[name] = (
+            "none" if child is None else f"module {type(child).__module__}.{type(child).__qualname__}",
+            None,
+            False,
+        )
     return kinds
 
 
@@ -278,10 +291,6 @@ def _described(name: str, value: Any, bound: Mapping[str, Any]) -> tuple[str, An
     return kind, plain, follows and kind in ("bool", "int", "float", "str", "none", "tuple")
 
 
-def work(name: str) -> dict[str, Any] | None:
-    return facts(name)
-
-
 def main() -> None:
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("--out", type=Path, required=True)
@@ -291,8 +300,7 @@ def main() -> None:
     warnings.simplefilter("ignore")
     found = classes()
     paths = aliases()
-    runner: Callable[[str], Any] = work
-    results = calls.in_forks(runner, list(found), options.jobs)
+    results = in_forks(facts, list(found), options.jobs)
     for name, entry in results.items():
         entry["aliases"] = sorted(set(paths.get(id(found[name]), [])) - {name})
     release = torch.__version__.partition("+")[0]
@@ -302,8 +310,7 @@ def main() -> None:
         everything = {r: {"modules": table.expand(old, "modules", r)} for r in old["releases"]}
     everything[release] = {"modules": results}
     options.out.write_text(table.compose(everything), encoding="utf-8")
-    built = sum("attributes" in e for e in results.values())
-    print(f"{len(results)} classes, {built} built, {sum('called' in e for e in results.values())} called -> {options.out.name}")
+    print(f"{len(results)} classes, {sum('traces' in e for e in results.values())} traced")
 
 
 if __name__ == "__main__":

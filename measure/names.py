@@ -1,9 +1,8 @@
-"""List the public names under torch: modules, classes, functions, constants, and under which name each is measured.
+"""List the public names under torch: modules, classes, functions, constants, and one canonical name for each object.
 
     python measure/names.py --out fxlint/predict/data/names.json
 
-Run after ``calls.py`` has no influence: both choose the canonical name by the same rule, the first in ``PREFERRED`` order,
-then the shortest path.
+The canonical name is the shortest public path, and the one under which ``calls.py`` measures a callable.
 """
 
 from __future__ import annotations
@@ -13,25 +12,55 @@ import importlib
 import inspect
 import json
 import pkgutil
-import sys
 import types
 import warnings
 from pathlib import Path
 from typing import Any
 
-sys.path.insert(0, str(Path(__file__).parent))
-
-import table  # noqa: E402
-import torch  # noqa: E402
+import table
+import torch
 
 # packages whose import needs hardware, a peer or an optional dependency, or which no forward can reach
 SKIPPED = tuple(
-    "torch.testing. torch.onnx. torch.distributed. torch.package torch.export. torch.quantization. torch.fx.passes torch.fx.experimental. "
-    "torch.ao.quantization. torch.ao.pruning torch.ao.ns torch.multiprocessing. torch.utils.tensorboard torch.utils.benchmark "
-    "torch.utils.bottleneck torch.utils.data. torch.utils.model_dump torch.utils.viz torch.utils.hipify torch.utils.jit "
-    "torch.utils.bundled torch.utils.cpp torch.utils.mkldnn torch.utils.show torch.optim.".split()
+    """
+    torch.testing. torch.onnx. torch.distributed. torch.package torch.export. torch.quantization. torch.fx.passes
+    torch.fx.experimental. torch.ao.quantization. torch.ao.pruning torch.ao.ns torch.multiprocessing. torch.optim.
+    torch.utils.tensorboard torch.utils.benchmark torch.utils.bottleneck torch.utils.data. torch.utils.model_dump
+    torch.utils.viz torch.utils.hipify torch.utils.jit torch.utils.bundled torch.utils.cpp torch.utils.mkldnn
+    torch.utils.show
+    """.split()
 )
-PRIVATE = ("torch._C", "torch._C._nn", "torch._VF", "torch._tensor", "torch._jit_internal", "torch._dynamo", "torch._higher_order_ops", "torch._utils", "torch._ops")
+# the classes whose objects model code has or subclasses
+COMMON = (
+    "torch.nn.",
+    "torch.ao.nn.",
+    "torch.autograd.",
+    "torch.utils.",
+    "torch.jit.",
+    "torch.fx.",
+    "torch.distributions.",
+)
+BOOKKEEPING = {
+    "__module__",
+    "__annotations__",
+    "__dict__",
+    "__weakref__",
+    "__parameters__",
+    "__orig_bases__",
+    "__abstractmethods__",
+}
+BOOKKEEPING |= {"_abc_impl", "__constants__", "__dataclass_fields__", "__dataclass_params__", "__match_args__"}
+PRIVATE = (
+    "torch._C",
+    "torch._C._nn",
+    "torch._VF",
+    "torch._tensor",
+    "torch._jit_internal",
+    "torch._dynamo",
+    "torch._higher_order_ops",
+    "torch._utils",
+    "torch._ops",
+)
 
 
 def modules() -> dict[str, types.ModuleType]:
@@ -51,7 +80,11 @@ def modules() -> dict[str, types.ModuleType]:
     for name, module in list(found.items()):
         for short, value in vars(module).items():
             inner = f"{name}.{short}"
-            if short.startswith("_") or any(part.startswith("_") for part in name.split(".")) or inner.startswith(SKIPPED):
+            if (
+                short.startswith("_")
+                or any(part.startswith("_") for part in name.split("."))
+                or inner.startswith(SKIPPED)
+            ):
                 continue
             if isinstance(value, types.ModuleType) and value.__name__ == inner:
                 found.setdefault(inner, value)
@@ -67,18 +100,25 @@ def letter(value: Any) -> str:
 
 
 def listing() -> dict[str, dict[str, Any]]:
-    """The three tables of the file: names per module, MRO per class, members of the two classes that all models meet."""
+    """The three tables of the file: names per module, MRO and own attributes per class."""
     known = modules()
-    short_first = sorted(known, key=lambda name: (name.count("."), any(p.startswith("_") for p in name.split(".")), len(name), name))
+    short_first = sorted(
+        known, key=lambda name: (name.count("."), any(p.startswith("_") for p in name.split(".")), len(name), name)
+    )
     chosen: dict[int, str] = {}
     kept: list[Any] = []
     for name in short_first:
         for attribute, value in sorted(vars(known[name]).items()):
-            if _shown(attribute, name, value) and (isinstance(value, type) or inspect.isroutine(value)) and _is_torch(value):
+            if (
+                _shown(attribute, name, value)
+                and (isinstance(value, type) or inspect.isroutine(value))
+                and _is_torch(value)
+            ):
                 chosen.setdefault(id(value), f"{name}.{attribute}")
                 kept.append(value)
     names: dict[str, dict[str, str]] = {}
     bases: dict[str, str] = {}
+    classes: dict[str, type] = {}
     for name, module in known.items():
         groups: dict[str, list[str]] = {"c": [], "f": [], "v": [], "m": []}
         for attribute, value in sorted(vars(module).items()):
@@ -92,29 +132,39 @@ def listing() -> dict[str, dict[str, Any]]:
                 continue  # typing.Any in torch.nn.functional and the like: an import, not a name of torch
             groups[kind].append(attribute if target == own else f"{attribute}={target}")
             if isinstance(value, type) and target == own:
+                classes[own] = value
                 bases[own] = " ".join(_class_name(base, chosen) for base in value.__mro__[1:-1])
         names[name] = {kind: " ".join(found) for kind, found in groups.items() if found}
+    whole = (torch.Tensor, torch.Size)  # their bases are no classes of the listing
     members = {
-        name: " ".join(sorted(n for n in dir(cls) if n not in dir(object)))
-        for name, cls in (
-            ("torch.Tensor", torch.Tensor),
-            ("torch.nn.Module", torch.nn.Module),
-            ("torch.Size", torch.Size),
-            ("torch.nn.Parameter", torch.nn.Parameter),
-            ("torch.autograd.Function", torch.autograd.Function),
-        )
+        name: " ".join(sorted(n for n in (dir(cls) if cls in whole else vars(cls)) if _is_member(n)))
+        for name, cls in classes.items()
+        if cls in whole or name.startswith(COMMON)
     }
-    return {"modules": names, "bases": {k: v for k, v in bases.items() if v}, "members": members}
+    return {
+        "modules": names,
+        "bases": {k: v for k, v in bases.items() if v},
+        "members": {k: v for k, v in members.items() if v},
+    }
+
+
+def _by_length(name: str) -> tuple[int, bool, int, str]:
+    return name.count("."), any(part.startswith("_") for part in name.split(".")), len(name), name
 
 
 def _shown(attribute: str, module: str, value: Any) -> bool:
-    """Public names, and the private classes and functions of these packages where they are defined (``_ConvNd``, ``_pair``)."""
+    """Public names, and what some packages define under a private name and others import (``_ConvNd``, ``_pair``)."""
     if attribute.startswith("__") or attribute.isdigit():
         return False
     if not attribute.startswith("_") or module in ("torch", "torch._C._nn"):
         return True
     own = getattr(value, "__module__", None) == module and (isinstance(value, type) or inspect.isroutine(value))
     return own and module.startswith(("torch.nn.", "torch.utils.", "torch.autograd.", "torch.jit.", "torch.functional"))
+
+
+def _is_member(attribute: str) -> bool:
+    """What a class adds to ``object``, without the bookkeeping of the class statement."""
+    return attribute not in BOOKKEEPING and (attribute == "__init__" or attribute not in dir(object))
 
 
 def _is_torch(value: Any) -> bool:

@@ -16,11 +16,11 @@ import typing
 from collections.abc import Callable, Mapping
 from typing import Any
 
-import numpy
+import numpy as np
 import probe
 import torch
 from probe import Context, Fresh, Job, Outcome, Traced
-from signatures import TENSOR, first
+from values import TENSOR, first
 
 STATIC: dict[str, Any] = {
     "int": 1,
@@ -40,14 +40,19 @@ STATIC: dict[str, Any] = {
     "parameter": Fresh(lambda: torch.nn.Parameter(torch.ones(4, 4))),
     "dtype": torch.float32,
     "device": torch.device("cpu"),
-    "numpy": Fresh(lambda: numpy.ones(4)),
+    "numpy": Fresh(lambda: np.ones(4)),
     "function": first,
     "module_list": Fresh(lambda: torch.nn.ModuleList([torch.nn.ReLU(), torch.nn.ReLU()])),
     "module_dict": Fresh(lambda: torch.nn.ModuleDict({"a": torch.nn.ReLU()})),
     "sequential": Fresh(lambda: torch.nn.Sequential(torch.nn.ReLU(), torch.nn.ReLU())),
     "parameter_list": Fresh(lambda: torch.nn.ParameterList([torch.ones(1), torch.ones(1)])),
 }
-CONTAINERS = "list tuple dict set range size tensor str bytes numpy module_list module_dict sequential parameter_list".split()
+CONTAINERS = (
+    "list tuple dict set range size tensor str bytes numpy module_list module_dict sequential parameter_list".split()
+)
+
+
+MUTABLE = "list dict tensor parameter numpy module_list module_dict sequential parameter_list".split()
 
 
 def holding(traced: Any) -> dict[str, Any]:
@@ -83,8 +88,14 @@ def _operations() -> Table:
         cases = {f"traced {k}": (Traced(0), v) for k, v in STATIC.items()}
         cases |= {f"{k} traced": (v, Traced(0)) for k, v in STATIC.items()}
         cases |= {f"{a} {b}": (left[a], right[b]) for a, b in itertools.product(held, held)}
-        cases |= {f"{a} {k}": (left[a], STATIC[k]) for a in held[1:] for k in ("list", "tuple", "int", "none", "tensor")}
-        cases |= {f"{k} {a}": (STATIC[k], right[a]) for a in held[1:] for k in ("list", "tuple", "int", "none", "tensor", "str")}
+        cases |= {
+            f"{a} {k}": (left[a], STATIC[k]) for a in held[1:] for k in ("list", "tuple", "int", "none", "tensor")
+        }
+        cases |= {
+            f"{k} {a}": (STATIC[k], right[a])
+            for a in held[1:]
+            for k in ("list", "tuple", "int", "none", "tensor", "str")
+        }
         found[name] = _run(f"operator.{name}", getattr(operator, name), cases)
     for name in UNARY:
         found[name] = _run(f"operator.{name}", getattr(operator, name), {k: (v,) for k, v in left.items()})
@@ -92,13 +103,22 @@ def _operations() -> Table:
     indices = {**left, "none": None, "int": 0, "str": "a", "slice": slice(0, 1)}
     found["getitem"] = _run("operator.getitem", operator.getitem, _cases(statics, left, holding(Traced(1)), indices))
     found["contains"] = _run(
-        "operator.contains", operator.contains, _cases(statics, left, holding(Traced(1)), {"int": 1, "str": "a", "none": None})
+        "operator.contains",
+        operator.contains,
+        _cases(statics, left, holding(Traced(1)), {"int": 1, "str": "a", "none": None}),
     )
-    found["delitem"] = _run("operator.delitem", operator.delitem, _cases(statics, left, holding(Traced(1)), {"int": 0, "str": "a"}))
+    found["delitem"] = _run(
+        "operator.delitem", operator.delitem, _cases(statics, left, holding(Traced(1)), {"int": 0, "str": "a"})
+    )
     triples = {
         f"{c} {i} {v}": (cv, iv, vv)
         for (c, cv), (i, iv), (v, vv) in itertools.product(
-            {**statics, "traced": Traced(0), "list*": left["list*"], "dict*": left["dict*"]}.items(),
+            {
+                **{k: STATIC[k] for k in MUTABLE},
+                "traced": Traced(0),
+                "list*": left["list*"],
+                "dict*": left["dict*"],
+            }.items(),
             {**holding(Traced(1)), "int": 0, "str": "a", "slice": slice(0, 1)}.items(),
             {"traced": Traced(2), "tensor": TENSOR, "int": 1, "list*": [Traced(2)]}.items(),
         )
@@ -108,9 +128,38 @@ def _operations() -> Table:
     found["format"] = _run(
         "builtins.format",
         format,
-        {"traced": (Traced(0), ""), "traced str": (Traced(0), ".2f"), "list*": (left["list*"], ""), "tuple*": (left["tuple*"], "")},
+        {
+            "traced": (Traced(0), ""),
+            "traced str": (Traced(0), ".2f"),
+            "list*": (left["list*"], ""),
+            "tuple*": (left["tuple*"], ""),
+        },
     )
+    found["autograd_function"] = _run("torch.autograd.Function.apply", lambda apply, *args: apply(*args), _functions())
     return found
+
+
+def _functions() -> dict[str, tuple[Any, ...]]:
+    """``apply`` of an autograd.Function: what its forward does with the context decides. The case names say what."""
+
+    def make(use: Callable[[Any, Any], Any]) -> Any:
+        class Scale(torch.autograd.Function):
+            @staticmethod
+            def forward(ctx: Any, x: Any) -> Any:
+                use(ctx, x)
+                return x * 2
+
+        return Scale.apply
+
+    uses: dict[str, Callable[[Any, Any], Any]] = {
+        "nothing": lambda ctx, x: None,
+        "attribute": lambda ctx, x: setattr(ctx, "kept", x),
+        "save_for_backward": lambda ctx, x: ctx.save_for_backward(x),
+        "mark_dirty": lambda ctx, x: ctx.mark_dirty(x),
+        "mark_non_differentiable": lambda ctx, x: ctx.mark_non_differentiable(x),
+        "needs_input_grad": lambda ctx, x: ctx.needs_input_grad[0],
+    }
+    return {f"traced {name}": (make(use), Traced(0)) for name, use in uses.items()}
 
 
 def _cases(
@@ -127,18 +176,29 @@ def _cases(
 
 
 def _run(name: str, function: Callable[..., Any], cases: Mapping[str, tuple[Any, ...]]) -> dict[str, Outcome]:
+    cases = {case: args for case, args in cases.items() if "traced" in case.split() or _sound(function, args)}
     jobs = [Job(lambda: function, args) for args in cases.values()]
     about = [
-        Context(name, constant_self=key.partition(" ")[0] in ("tensor", "parameter"), library="standard") for key in cases
+        Context(name, constant_self=key.partition(" ")[0] in ("tensor", "parameter"), library="standard")
+        for key in cases
     ]
-    return dict(zip(cases, probe.run(jobs, about)))
+    return dict(zip(cases, probe.run(jobs, about), strict=True))
+
+
+def _sound(function: Callable[..., Any], args: tuple[Any, ...]) -> bool:
+    """Whether the operation works with 1 in place of the traced values; else its failure is not about tracing."""
+    try:
+        function(*probe.fill(list(args), [1] * probe.PLACEHOLDERS))
+    except Exception:
+        return False
+    return True
 
 
 def _traced_once(look: Callable[[Any, Any], Any]) -> Any:
     """Call ``look(proxy, attribute)`` inside a trace and hand back what it returns."""
     kept: list[Any] = []
 
-    def forward(x):  # type: ignore[no-untyped-def]
+    def forward(x: Any) -> None:
         kept.append(look(x, x.shape))
 
     torch.fx.Tracer().trace(forward)
@@ -148,7 +208,7 @@ def _traced_once(look: Callable[[Any, Any], Any]) -> Any:
 def _instances() -> dict[str, str]:
     """Classes for which ``isinstance(proxy, cls)`` is True, or raises; for all others it is False."""
     classes: dict[str, Any] = {}
-    for module in (builtins, collections.abc, typing, types, numpy, torch, torch.fx, torch.nn, inspect):
+    for module in (builtins, collections.abc, typing, types, np, torch, torch.fx, torch.nn, inspect):
         for name, value in vars(module).items():
             if not name.startswith("_") and (isinstance(value, type) or module is typing):
                 classes.setdefault(f"{module.__name__}.{name}", value)
@@ -175,9 +235,33 @@ def _instances() -> dict[str, str]:
 def _attributes() -> dict[str, str]:
     """Attributes that a Proxy really has, so that reading them records nothing; all others give an Attribute proxy."""
     names = set()
-    for cls in (torch.Tensor, torch.fx.Proxy, torch.fx.proxy.Attribute, list, dict, str, type, numpy.ndarray, torch.nn.Module, torch.Size, int):
+    for cls in (
+        torch.Tensor,
+        torch.fx.Proxy,
+        torch.fx.proxy.Attribute,
+        list,
+        dict,
+        str,
+        type,
+        np.ndarray,
+        torch.nn.Module,
+        torch.Size,
+        int,
+    ):
         names |= set(dir(cls))
-    names |= {"node", "tracer", "root", "attr", "__name__", "__dict__", "__qualname__", "__origin__", "__len__", "__index__", "__array__"}
+    names |= {
+        "node",
+        "tracer",
+        "root",
+        "attr",
+        "__name__",
+        "__dict__",
+        "__qualname__",
+        "__origin__",
+        "__len__",
+        "__index__",
+        "__array__",
+    }
 
     def look(proxy: Any, attribute: Any) -> dict[str, str]:
         found = {}

@@ -4,9 +4,9 @@ An outcome is a plain tuple, so that it can cross a pipe and be compared:
 
     (result, event, exception, message, value, constant)
 
-``result`` is ``node`` (the call returned a Proxy), ``value`` (it ran for real) or ``fails``. ``value`` is the kind of an
-ordinary result, ``constant`` the result itself where it is a bool or None. The event is derived from the exception, its
-message and the signature of the callable; nothing here knows a callable by heart.
+``result`` is ``node`` (the call returned a Proxy), ``value`` (it ran for real) or ``fails``. ``value`` is the kind of
+an ordinary result (with a star when it holds a proxy), ``constant`` the result itself where it is a bool. The event is
+derived from the exception, its message and the signature of the callable; nothing here knows a callable by heart.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from torch.fx.proxy import TraceError
 Outcome = tuple[str, str | None, str | None, str | None, str | None, object]
 
 PLACEHOLDERS = 8
-MESSAGE_LENGTH = 140
+MESSAGE_LENGTH = 110
 
 
 @dataclass(frozen=True)
@@ -77,16 +77,16 @@ def fill(template: Any, proxies: Sequence[Any]) -> Any:
     return template
 
 
-def run(jobs: Sequence[Job], context: Sequence["Context"], autowrap: bool = True) -> list[Outcome]:
+def run(jobs: Sequence[Job], context: Sequence[Context], autowrap: bool = True) -> list[Outcome]:
     """Make all calls inside one symbolic trace; ``context`` says for each what the classification needs."""
     outcomes: list[Outcome] = []
 
-    def forward(a, b, c, d, e, f, g, h):  # type: ignore[no-untyped-def]
+    def forward(a: Any, b: Any, c: Any, d: Any, e: Any, f: Any, g: Any, h: Any) -> None:
         proxies = (a, b, c, d, e, f, g, h)
-        for job, about in zip(jobs, context):
+        for job, about in zip(jobs, context, strict=True):
             outcomes.append(_call(job, about, proxies))
 
-    tracer = torch.fx.Tracer() if autowrap else torch.fx.Tracer(autowrap_modules=())
+    tracer = torch.fx.Tracer() if autowrap else torch.fx.Tracer(autowrap_modules=())  # type: ignore[arg-type]
     tracer.trace(forward)
     return outcomes
 
@@ -102,7 +102,6 @@ class Context:
     constant_self: bool = False
     factory: bool = False
     role: str = "other"
-    parameter: str = ""
     library: str = "torch"
 
 
@@ -122,6 +121,8 @@ def success(result: Any, about: Context) -> Outcome:
     if isinstance(result, torch.fx.Proxy):
         return ("node", None, None, None, None, None)
     value = kind(result)
+    if value in ("tuple", "list", "dict", "set", "slice") and _holds(result):
+        value += "*"
     if value == "iterator":
         late = _use(lambda: list(itertools.islice(result, 3)), about)
         if late is not None:
@@ -132,6 +133,21 @@ def success(result: Any, about: Context) -> Outcome:
             return ("value", late[1], late[2], late[3], value, None)
     constant = result if isinstance(result, bool) else None
     return ("value", None, None, None, value, constant)
+
+
+def _holds(container: Any, depth: int = 3) -> bool:
+    """Whether a proxy is inside an ordinary container."""
+    if isinstance(container, torch.fx.Proxy):
+        return True
+    if depth == 0:
+        return False
+    if isinstance(container, dict):
+        return any(_holds(item, depth - 1) for pair in container.items() for item in pair)
+    if isinstance(container, (tuple, list, set, frozenset)):
+        return any(_holds(item, depth - 1) for item in container)
+    if isinstance(container, slice):
+        return any(_holds(item, depth - 1) for item in (container.start, container.stop, container.step))
+    return False
 
 
 def _use(consume: Callable[[], Any], about: Context) -> Outcome | None:
@@ -210,7 +226,7 @@ _BY_MESSAGE: tuple[tuple[str, str], ...] = (
 def failure(error: BaseException, about: Context) -> Outcome:
     lines = str(error).strip().splitlines()
     message = (lines[0] if lines else "")[:MESSAGE_LENGTH]
-    message = re.sub(r"0x[0-9a-f]+", "0x...", message)
+    message = re.sub(r"Proxy\([^)]*\)?", "Proxy(...)", re.sub(r"0x[0-9a-f]+", "0x...", message))
     short = about.name.rpartition(".")[2].partition("@")[0]
     if len(short) > 2:
         message = message.replace(short, "{f}")
@@ -228,14 +244,14 @@ def event(error: BaseException, about: Context) -> str:
         if "cannot be iterated" in text or "cannot be used as inputs" not in text:
             return "iter.call"
         return "bool.minmax" if _is_comparison(about.name) else "bool.call"
+    if about.constant_self:
+        return "tensor.constant"
     if library == "torch" and about.factory and about.role in ("sizes", "data"):
         return f"tensor.{about.role}"
     if isinstance(error, RuntimeError) and text.startswith("'len' is not supported"):
         return "len.call"
     if isinstance(error, TypeError) and re.search(r"descriptor .*(doesn't apply to|requires)", text):
         return "call.unbound_method"
-    if about.constant_self:
-        return "tensor.constant"
     if library == "torch":
         if about.role == "callable":
             return "call.higher_order"

@@ -1,22 +1,19 @@
-"""Parameters of a callable and plausible values for them.
+"""The parameters of a callable.
 
-Signatures come from the operator schemas (typed), from ``inspect``, from the testing overrides of torch, and from the
-first line of the docstring, in this order. Values are guesses by type and name: the search in ``calls.py`` keeps only
-combinations that a real call accepts.
+They come from the operator schemas (typed), from ``inspect``, from the testing overrides of torch, and from the first
+lines of the docstring, in this order.
 """
 
 from __future__ import annotations
 
 import inspect
 import re
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import Any
 
-import numpy
 import torch
-from probe import Fresh
 
 EMPTY = inspect.Parameter.empty
 
@@ -49,8 +46,11 @@ def schema_signatures(name: str) -> list[tuple[Param, ...]]:
     for schema in torch._C._jit_get_schemas_for_operator(f"aten::{operator}"):
         params = _parse_schema(str(schema))
         method = module == "torch.Tensor"
-        if method and (not params or params[0].name != "self" or "tensor" not in params[0].type):
-            continue
+        if method:  # where(condition, self, other) is a method of self too
+            own = [p for p in params if p.name == "self" and "tensor" in p.type]
+            if not own:
+                continue
+            params = (*own, *(p for p in params if p.name != "self"))
         if any("(a!)" in p.type and p.name == "out" for p in params) or any(p.type.startswith("t[]") for p in params):
             continue
         if any(p.type in ("int[] self", "dimname", "dimname[]", "dimname[1]") for p in params):
@@ -118,20 +118,39 @@ def signatures(name: str, function: Any) -> list[tuple[Param, ...]]:
         if found and not inspect.isfunction(function):
             return found
     try:
-        return [_inspected(function)]
+        own: tuple[Param, ...] | None = inspected(function)
     except (TypeError, ValueError):
-        pass
+        own = None
     try:
-        lambda_ = _testing_overrides().get(function)
+        overridden = _testing_overrides().get(function)
     except TypeError:
-        lambda_ = None
-    if lambda_ is not None:
-        return [_inspected(lambda_)]
-    documented = _documented(function)
-    return documented if documented else [(Param("*args", "*"),)]
+        overridden = None
+    if overridden is not None and (own is None or [p.kind for p in own] == ["*", "**"]):
+        return [inspected(overridden)]
+    if own is not None:
+        return [_of_owner(name, own)]
+    documented = _documented(function) or [(REST,)]
+    if _is_method(name):
+        documented = [params if params[:1] == OWN else (*OWN, *params) for params in documented]
+    return [_of_owner(name, params) for params in documented]
 
 
-def _inspected(function: Any) -> tuple[Param, ...]:
+OWN = (Param("self", "p"),)
+REST = Param("args", "*")
+
+
+def _is_method(name: str) -> bool:
+    return name.startswith("torch.Tensor.") or (name.startswith("builtins.") and name.count(".") == 2)
+
+
+def _of_owner(name: str, params: tuple[Param, ...]) -> tuple[Param, ...]:
+    """Methods of builtin types: the type of self is the class in the name."""
+    if name.startswith("builtins.") and _is_method(name) and params and params[0].name == "self":
+        return (replace(params[0], type=f"builtins.{name.split('.')[1]}"), *params[1:])
+    return params
+
+
+def inspected(function: Any) -> tuple[Param, ...]:
     kinds = {0: "p", 1: "b", 2: "*", 3: "k", 4: "**"}
     params = []
     for p in inspect.signature(function).parameters.values():
@@ -155,164 +174,20 @@ def _documented(function: Any) -> list[tuple[Param, ...]]:
             continue
         params: list[Param] = []
         keyword_only = False
-        for part in _split(re.sub(r"[\[\]]", "", match["inner"])):
+        needed = len(_split(re.sub(r"\[.*", "", match["inner"])))  # what stands in brackets is optional
+        for position, part in enumerate(_split(re.sub(r"[\[\]]", "", match["inner"]))):
             if part == "*":
                 keyword_only = True
             elif part == "/":
                 params = [replace(p, kind="p") for p in params]
             elif re.match(r"^\*{1,2}\w+$", part):
                 params.append(Param(part.lstrip("*"), "**" if part.startswith("**") else "*"))
-            elif re.match(r"^\w+(\s*:\s*[^=]+)?(\s*=.*)?$", part):
+            else:
                 head, _, default = part.partition("=")
                 label, _, hint = head.partition(":")
-                value = EMPTY if not default else _literal(default.strip())
-                params.append(Param(label.strip(), "k" if keyword_only else "b", hint.strip().lower(), value))
+                value = _literal(default.strip()) if default else EMPTY if position < needed else None
+                name = re.match(r"\w*", label.strip())
+                params.append(Param(name[0] if name else "", "k" if keyword_only else "b", hint.strip().lower(), value))
         if len({p.name for p in params}) == len(params):
             found.append(tuple(params))
     return found
-
-
-# ---------------------------------------------------------------------------------------------- values
-
-
-def _make(build: Callable[[], Any]) -> Fresh:
-    return Fresh(build)
-
-
-def _square() -> torch.Tensor:
-    return torch.eye(4) * 2 + 0.1
-
-
-TENSOR = _make(_square)
-IMAGE = _make(lambda: torch.full((2, 4, 4, 4), 0.5))
-INTS = _make(lambda: torch.tensor([0, 1, 1, 0]))
-BOOLS = _make(lambda: torch.eye(4) > 0)
-ROW = _make(lambda: torch.tensor([0.1, 0.2, 0.3, 0.4]))
-CUBE = _make(lambda: torch.full((4, 4, 4), 0.5))
-INTS2 = _make(lambda: torch.zeros(4, 4, dtype=torch.long))
-WEIGHT = _make(lambda: torch.full((4, 4, 1, 1), 0.5))
-SCALAR_TENSOR = _make(lambda: torch.tensor(0.5))
-COMPLEX = _make(lambda: torch.ones(4, 4, dtype=torch.complex64))
-VOLUME = _make(lambda: torch.full((1, 4, 4, 4, 4), 0.5))
-
-TENSORS = (TENSOR, IMAGE, INTS, ROW, BOOLS, CUBE, INTS2, WEIGHT, SCALAR_TENSOR, COMPLEX, VOLUME)
-
-
-def first(*args: Any, **kwargs: Any) -> Any:
-    """A function argument that works for most callers: hands back its first argument."""
-    return args[0] if args else None
-
-
-def add(left: Any, right: Any = 0) -> Any:
-    return left + right
-
-
-def module() -> torch.nn.Module:
-    return torch.nn.Linear(4, 4)
-
-
-ARRAY = _make(lambda: numpy.eye(4) * 2 + 0.1)
-ARRAYS = (
-    ARRAY,
-    _make(lambda: numpy.array([1.0, 2.0, 3.0, 4.0])),
-    _make(lambda: numpy.array([0, 1, 1, 0])),
-    _make(lambda: numpy.eye(4) > 0),
-)
-
-INTEGERS = (1, 0, 2, 4, -1)
-FLOATS = (0.5, 1.0, 2.0)
-SIZES = ((4, 4), (2, 2), (1,), (4,), (1, 1), (0, 1), (2, 2, 2), (0,), (1, 1, 1, 1), (2, 4, 4, 4), (1, 1, 1))
-STRINGS = ("mean", "sum", "none", "constant", "cpu", "a", "ij,jk->ik", "reflect", "relu", "float32", "gloo")
-
-_BY_NAME: tuple[tuple[str, tuple[Any, ...]], ...] = (
-    (r"^(dims?|axis|axes|dim\d|axis\d|start_dim|end_dim|diagonal|offset|k|n|num|steps|groups|chunks|sections|m)$", (1, 0, (0, 1))),
-    (r"size$|^shape$|kernel|stride|padding|dilation|^pad$|shifts|repeats|^reps$|output_size|normalized_shape", (*SIZES, 1, 2, 4)),
-    (r"^(tensors|arrays|operands|seq|sequences)$", ((TENSOR, TENSOR), (ROW, ROW), [CUBE, CUBE])),
-    (r"mask|condition|^where$", (BOOLS, TENSOR)),
-    (r"^(index|indices|tgt|labels?|offsets|lengths|input_lengths|target_lengths)$", (INTS2, INTS, 1, TENSOR)),
-    (r"weight", (WEIGHT, TENSOR, ROW)),
-    (r"bias|running|^mean$|^var$|^std$", (ROW, TENSOR)),
-    (r"^(f|fn|fun|func|function|body_fn|cond_fn|true_fn|false_fn|callback|key|predicate|hook|model|op)$", (first, add, _make(module))),
-    (r"module|^mod$", (_make(module),)),
-    (r"^(device|device_type|backend)$", ("cpu",)),
-    (r"dtype", (torch.float32,)),
-    (r"generator", (_make(torch.Generator),)),
-    (r"mode|reduction|reduce|string|^s$|name|equation|ord$|prefix|fmt|format", STRINGS),
-    (r"iterable|^it$|items|data|values|population", ([1, 2, 3], TENSOR, [TENSOR, TENSOR])),
-    (r"^(p|eps|alpha|beta|scale|momentum|prob|rate|gamma|lambd|negative_slope|min_val|max_val|value|lr|delta|margin)$", (0.5, 1, TENSOR)),
-    (r"input|^x\d?$|^self$|tensor|other|target|^a$|^b$|^arr?$|query|^attn|vec|mat|batch|anchor|positive|negative|grad", TENSORS),
-)
-
-_BY_TYPE: tuple[tuple[str, tuple[Any, ...]], ...] = (
-    (r"^(list\[|sequence\[|tuple\[|union\[)?.*tensor\??\s*[\[,]|list\[.*tensor|sequence\[.*tensor|tuple\[.*tensor|tensor\[", ([TENSOR, TENSOR], [ROW, ROW], [IMAGE], [IMAGE, IMAGE], [INTS], [TENSOR])),
-    (r"tensor", TENSORS),
-    (r"callable", (first, add)),
-    (r"dtype|scalartype", (torch.float32, torch.int64)),
-    (r"device", ("cpu", torch.device("cpu"))),
-    (r"layout", (torch.strided,)),
-    (r"memory_?format", (torch.contiguous_format,)),
-    (r"generator", (_make(torch.Generator),)),
-    (r"int\[|int\d?\[|list\[.*int|sequence\[.*int|tuple\[.*int|broadcastinglist|\bsize\b|_size", SIZES + ([1, 1, 1, 1],)),
-    (r"float\[|list\[float|bool\[", ([0.5, 0.5], [2.0, 2.0], [True, False])),
-    (r"\bmodule\b|nn\.module", (_make(module),)),
-    (r"bool", (True, False)),
-    (r"^(sym)?int|\bint\b", (*INTEGERS, (0, 1))),
-    (r"float|number|scalar|double", FLOATS + (1,)),
-    (r"complex", (1j,)),
-    (r"str", STRINGS),
-)
-
-GENERIC: tuple[Any, ...] = (TENSOR, 1, 0.5, (2, 2), first, [TENSOR, TENSOR], "a", [1, 2, 3], {"a": 1}, TENSOR, int)
-PLAIN_GENERIC: tuple[Any, ...] = (1, 0.5, [3, 1, 2], "a", first, (2, 2), {"a": 1}, add, [[1, 2], [3, 4]], int, b"a", 1 + 1j)
-SHAPES_BY_NAME = re.compile(r"stride|padding|dilation|kernel|output")
-
-
-def values(param: Param, library: str) -> tuple[Any, ...]:
-    """Candidate values in the order in which they are tried."""
-    chosen: list[Any] = []
-    if param.default is not EMPTY and param.default is not None and not callable(param.default):
-        chosen.append(param.default)
-        if isinstance(param.default, bool):
-            chosen.append(not param.default)
-    hint = param.type
-    if library == "numpy":
-        chosen += [*ARRAYS, 1, (2, 2), [1.0, 2.0], first, "float32", [ARRAY, ARRAY], numpy.float64, (1,), "i,i"]
-        if re.search(r"axis|^n$|^k$|num|^m$|shape|size|repeats|reps", param.name):
-            chosen = [1, (2, 2), 0, *chosen]
-        if param.name in ("func", "function", "func1d", "pyfunc"):
-            chosen = [first, add, *chosen]
-        return _unique(chosen)
-    by_type = next((found for pattern, found in _BY_TYPE if hint and re.search(pattern, hint)), ())
-    if library == "torch":
-        # a name narrows a typed guess only where it offers values of the same sort
-        by_name = next((found for pattern, found in _BY_NAME if re.search(pattern, param.name)), ())
-        if by_type:
-            sorts = {_sort(value) for value in by_type}
-            chosen += [value for value in by_name if _sort(value) in sorts]
-        else:
-            chosen += by_name
-        chosen += by_type
-        if not by_type:
-            chosen += GENERIC
-    else:
-        chosen += PLAIN_GENERIC
-    return _unique(chosen)
-
-
-def _sort(value: Any) -> str:
-    return "tensor" if isinstance(value, Fresh) else type(value).__name__
-
-
-def _unique(chosen: Iterable[Any]) -> tuple[Any, ...]:
-    kept: list[Any] = []
-    for value in chosen:
-        if not any(value is other or (type(value) is type(other) and _same(value, other)) for other in kept):
-            kept.append(value)
-    return tuple(kept)
-
-
-def _same(left: Any, right: Any) -> bool:
-    try:
-        return bool(left == right)
-    except Exception:
-        return False

@@ -6,28 +6,58 @@ One entry is one line, so that a new release shows as a readable diff. See READM
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping
+import re
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
 NODE = ["node", None, None, None, None, None]
-EMPTY: dict[str, dict[str, Any]] = {"operations": {}, "instance": {}, "attributes": {}}
+TABLES = ("calls", "operations", "instance", "attributes")
+GROUP_SIZE, GROUP_SHARE = 30, 0.97
 # the constant that such a predicate answers holds for the machine that measured, and not for the release
-MACHINE = ["torch.cuda.", "torch.mps.", "torch.xpu.", "torch.backends.", "torch.distributed.", "torch.accelerator.", "torch.cpu.", "torch.version."]
+MACHINE = [
+    "torch.cuda.",
+    "torch.mps.",
+    "torch.xpu.",
+    "torch.backends.",
+    "torch.distributed.",
+    "torch.accelerator.",
+    "torch.cpu.",
+    "torch.version.",
+]
 Rows = Mapping[str, list[dict[str, Any]]]
 
 
-def update(path: Path, release: str, results: Rows, special: Mapping[str, Any] | None, partial: bool = False) -> None:
-    """Put the results of one release into the file; with ``partial`` the other entries of the release stay."""
-    pool: list[list[Any]] = [NODE]
-    releases: dict[str, dict[str, str]] = {}
-    tables: dict[str, dict[str, Any]] = {}
+Number = Callable[[Iterable[Any] | None], str]
+
+
+def update(path: Path, release: str, results: Rows, special: Mapping[str, Any] | None) -> None:
+    """Put the results of one release into the file; without ``special`` they complete what it says of the release."""
+    old: dict[str, Any] = {"releases": [], "outcomes": [NODE]}
     if path.exists():
         old = json.loads(path.read_text(encoding="utf-8"))
-        pool = old["outcomes"]
-        releases = {r: dict(expand(old, "calls", r)) for r in old["releases"]}
-        tables = {r: {k: dict(expand(old, k, r)) for k in ("operations", "instance", "attributes")} for r in old["releases"]}
-    numbers = {json.dumps(outcome): index for index, outcome in enumerate(pool)}
+    everything = {r: {name: expand(old, name, r) for name in TABLES} for r in old["releases"]}
+    kept = everything.pop(release, {name: {} for name in TABLES}) if special is None else {name: {} for name in TABLES}
+    if special is not None:
+        everything.pop(release, None)
+    pool = _needed(old["outcomes"], [*everything.values(), kept])
+    number = _numbering(pool)
+    kept["calls"] |= {name: "|".join(_encode(row, number) for row in rows) for name, rows in results.items()}
+    if special is not None:
+        kept["operations"] = {name: _encode_cases(cases, number) for name, cases in special["operations"].items()}
+        kept["instance"], kept["attributes"] = special["instance"], special["attributes"]
+    everything[release] = kept
+    newest = max(everything, key=version)
+    groups = _groups(everything[newest]["calls"])
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(compose(everything, outcomes=pool, machine=MACHINE, groups=groups), encoding="utf-8")
+
+
+def _numbering(pool: list[Any]) -> Number:
+    """Give each outcome its place in the pool; freed places are filled first, so that numbers stay as they are."""
+    numbers = {json.dumps(outcome): index for index, outcome in enumerate(pool) if outcome is not None}
+    free = [index for index, outcome in enumerate(pool) if outcome is None][::-1]
 
     def number(outcome: Iterable[Any] | None) -> str:
         if outcome is None:
@@ -35,24 +65,42 @@ def update(path: Path, release: str, results: Rows, special: Mapping[str, Any] |
         row = list(outcome)
         key = json.dumps(row)
         if key not in numbers:
-            numbers[key] = len(pool)
-            pool.append(row)
+            if not free:
+                pool.append(None)
+                free.append(len(pool) - 1)
+            numbers[key] = free.pop()
+            pool[numbers[key]] = row
         return str(numbers[key])
 
-    encoded = {name: "|".join(_encode(row, number) for row in rows) for name, rows in results.items()}
-    releases[release] = {**releases.get(release, {}), **encoded} if partial else encoded
-    if special is not None:
-        tables[release] = {
-            "operations": {name: _encode_cases(cases, number) for name, cases in special["operations"].items()},
-            "instance": special["instance"],
-            "attributes": special["attributes"],
-        }
-    everything = {r: {"calls": releases[r], **tables.get(r, EMPTY)} for r in releases}
-    path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_text(compose(everything, outcomes=pool, machine=MACHINE, groups={}), encoding="utf-8")
+    return number
 
 
-def _encode(row: Mapping[str, Any], number: Any) -> str:
+def _needed(pool: list[Any], tables: Iterable[Mapping[str, Mapping[str, str]]]) -> list[Any]:
+    """The pool with None in the places that no entry refers to."""
+    used = {0}
+    for table in tables:
+        for entry in table["calls"].values():
+            used |= set(map(int, re.findall(r"(?<![\w:])\d+(?![\w:])|(?<=:)\d+", entry.replace("*", " "))))
+        for entry in table["operations"].values():
+            used |= set(map(int, re.findall(r"(?<==)\d+|^\d+", entry)))
+    return [outcome if index in used else None for index, outcome in enumerate(pool)]
+
+
+def _groups(calls: Mapping[str, str]) -> dict[str, str]:
+    """Groups of callables in which a traced argument nearly always has one and the same outcome: that outcome."""
+    seen: dict[str, Counter[str]] = {}
+    for name, entry in calls.items():
+        if "@" in name or name.endswith("()"):
+            continue
+        counter = seen.setdefault(name.rpartition(".")[0], Counter())
+        for part in entry.split("|"):
+            cells = [*part.split(";"), "", ""][2].removesuffix("*").split(",")
+            counter.update(code for cell in cells if (code := cell.partition("/")[0]))
+    common = {group: counter.most_common(1)[0] for group, counter in seen.items() if counter.total() >= GROUP_SIZE}
+    return {g: code for g, (code, count) in common.items() if count >= GROUP_SHARE * seen[g].total()}
+
+
+def _encode(row: Mapping[str, Any], number: Number) -> str:
     cells = []
     for index in range(len(row["params"])):
         traced, contains = number(row["single"].get(f"{index}t")), number(row["single"].get(f"{index}c"))
@@ -64,7 +112,7 @@ def _encode(row: Mapping[str, Any], number: Any) -> str:
     return ";".join((",".join(row["params"]), number(row["plain"]), body, keyword, pairs, sizes)).rstrip(";")
 
 
-def _encode_cases(cases: Mapping[str, Any], number: Any) -> str:
+def _encode_cases(cases: Mapping[str, Any], number: Number) -> str:
     """``default|case=outcome|...``: the most frequent outcome first, then the cases that differ from it."""
     coded = {case: number(outcome) for case, outcome in cases.items()}
     counts = sorted(set(coded.values()), key=lambda code: (-list(coded.values()).count(code), int(code)))

@@ -1,8 +1,9 @@
 """What the stock tracer does with a call, as measured by ``measure/`` and shipped in ``data/``. No torch is imported.
 
 Names are qualified names of any public path (``torch.nn.modules.linear.Linear``, ``torch.functional.split``). Arguments
-are told apart by position or keyword as they stand at the call; for ``constant_self`` (a method of a real tensor) the
-positions leave self out, otherwise ``torch.Tensor.view`` is the unbound function and position 0 is self.
+are told apart by position or keyword as they stand at the call; for ``constant_self`` (a method of a real tensor, or of
+a real list, dict, str) the positions leave self out, otherwise ``torch.Tensor.view`` is the unbound function and
+position 0 is self. ``NAME()`` is what a callable does that NAME returned: ``call("torch.vmap()", [0])``.
 
 Nothing in these tables was written by hand. What was not measured is ``unknown``, never guessed, except by the fallback
 of a group of callables that is itself counted from the measured entries (see ``_fallback``).
@@ -13,7 +14,7 @@ from __future__ import annotations
 import json
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, replace
-from functools import lru_cache
+from functools import cache, lru_cache
 from pathlib import Path
 from typing import Any, Final, Literal
 
@@ -27,10 +28,11 @@ DATA: Final = Path(__file__).with_name("data")
 class Outcome:
     """What becomes of a call.
 
-    ``value`` is the kind of an ordinary result (``bool``, ``int``, ``str``, ``tensor``, ``none``, ``list``, ``iterator``,
-    ``context``, ``function``, ``class``, ...), ``constant`` the result itself where it is a bool. A result ``value`` with an
-    event is lazy: using it (the iterator, the context manager) fails in the way that event, exception and message say.
-    ``varies``: the constant holds for the machine that measured, such as the presence of an accelerator.
+    ``value`` is the kind of an ordinary result (``bool``, ``int``, ``str``, ``tensor``, ``none``, ``list``,
+    ``iterator``, ``context``, ``function``, ``class``, ...; with a star, as in ``tuple*``, it holds a proxy),
+    ``constant`` the result itself where it is a bool. A ``value`` with an event is lazy: using it (the iterator, the
+    context manager) fails in the way that event, exception and message say. ``varies``: the constant holds for the
+    machine that measured, such as the presence of an accelerator.
     """
 
     result: Result
@@ -62,7 +64,7 @@ class _Variant:
 # ---------------------------------------------------------------------------------------------- files
 
 
-@lru_cache(maxsize=None)
+@cache
 def _file(name: str) -> dict[str, Any]:
     data: dict[str, Any] = json.loads((DATA / name).read_text(encoding="utf-8"))
     return data
@@ -73,7 +75,7 @@ def releases() -> tuple[str, ...]:
     return tuple(_file("calls.json")["releases"])
 
 
-@lru_cache(maxsize=None)
+@cache
 def nearest(release: str | None) -> str:
     """The measured release that stands for another one: the newest that is not newer, else the oldest."""
     measured = releases()
@@ -94,7 +96,7 @@ def _entry(file: str, table: str, name: str, release: str | None) -> Any:
     return changes[name] if name in changes else data[table].get(name)
 
 
-@lru_cache(maxsize=None)
+@cache
 def _outcome(number: int) -> Outcome:
     return Outcome(*_file("calls.json")["outcomes"][number])
 
@@ -115,10 +117,12 @@ def call(
 ) -> Outcome:
     """What happens when ``name`` is called with proxies at ``traced`` and containers of proxies at ``contains``.
 
-    ``positional`` is the number of positional arguments, ``keywords`` all keywords of the call; both only help to choose
-    among overloads and to see sizes given as separate arguments (``torch.zeros(n, 3)``). ``patched=False`` is for functions
-    of ``math`` that were bound before tracing: imported by name into a helper's file, stored on an object.
+    ``positional`` is the number of positional arguments, ``keywords`` all keywords of the call; both only help to
+    choose among overloads and to see sizes given as separate arguments (``torch.zeros(n, 3)``). ``patched=False`` is
+    for functions of ``math`` bound before tracing: imported by name into a helper's file, or stored on an object.
     """
+    if constant_self and not name.startswith("torch.Tensor."):  # measured unbound only: self is position 0
+        return call(name, _shifted(traced), _shifted(contains), release=release, keywords=keywords)
     key = name + ("@const" if constant_self else "@unpatched" if not patched else "")
     variants = _variants(key, nearest(release))
     if not variants and not patched:
@@ -134,8 +138,12 @@ def call(
     return _said(name, outcome)
 
 
+def _shifted(places: Collection[int | str]) -> list[int | str]:
+    return [place + 1 if isinstance(place, int) else place for place in places]
+
+
 def _agree(found: list[Outcome]) -> Outcome:
-    """One answer for all overloads that the call may mean; where they disagree the arguments decide and nobody knows."""
+    """One answer for all overloads that the call may mean; where they disagree the other arguments decide."""
     first = found[0]
     if all(other.result == first.result for other in found):
         return first if all(other.value == first.value for other in found) else Outcome(first.result, value="other")
@@ -166,7 +174,7 @@ def _parse(part: str) -> _Variant:
         cells = [fields[2][:-1]] * len(shown)
     single: dict[Item, int] = {}
     for index, cell in enumerate(cells[: len(shown)]):
-        for mode, code in zip("tc", cell.split("/")):
+        for mode, code in zip("tc", cell.split("/"), strict=False):
             if code:
                 single[index, mode] = int(code)
     keyword = {int(i): int(code) for i, code in _coded(fields[3])}
@@ -204,47 +212,48 @@ def _choose(
 ) -> int | None:
     """The outcome of one signature; None where the call does not fit it or where it was not measured."""
     given = max([positional or 0, *(p + 1 for p in (*traced, *contains) if isinstance(p, int))])
-    if variant.sizes is not None and given > variant.sizes[0] + 1:
-        spread = _spread(variant, variant.sizes, traced, given)
-        if spread is not None:
-            return spread
-    if not _fits(variant, given if positional is not None else None, (*keywords,), (*traced, *contains)):
+    start = _separate_sizes(variant, given)
+    if not _fits(variant, given if positional is not None and start is None else None, keywords, (*traced, *contains)):
         return None
     if not traced and not contains:
         return variant.plain
     items: list[tuple[Item, int]] = []
-    for mode, places in (("t", traced), ("c", contains)):
-        for place in places:
+    if start is not None and (places := {p for p in traced if isinstance(p, int) and p >= start}):
+        items.append(((start, "s"), _sizes(variant, places)))
+        traced = [p for p in traced if p not in places]
+    for mode, places_ in (("t", traced), ("c", contains)):
+        for place in places_:
             index = _index(variant, place)
-            number = None if index is None else variant.single.get((index, mode))
-            if index is not None and mode == "t" and isinstance(place, str):
-                number = variant.keyword.get(index, number)
             if index is None:
                 return None
-            if number is None:
-                continue
-            items.append(((index, mode), number))
-    if not items or (len(items) < len(traced) + len(contains) and not any(_outcome(n) == NODE for _, n in items)):
+            number = variant.single.get((index, mode))
+            if mode == "t" and isinstance(place, str):
+                number = variant.keyword.get(index, number)
+            items.append(((index, mode), -1 if number is None else number))
+    known = [(item, number) for item, number in items if number >= 0]
+    # what was not measured does not matter beside a tensor that dispatches
+    if len(known) < len(items) and not any(_outcome(number) == NODE for _, number in known):
         return None
-    return _together(variant, items)
+    return _together(variant, known)
 
 
-def _spread(variant: _Variant, sizes: tuple[int, int, int, int], traced: Collection[int | str], given: int) -> int | None:
-    """Sizes as separate arguments: the first, a later one, or both are traced; None where another argument is."""
-    start, head, later, both = sizes
-    if "*" in variant.kinds or len(variant.names) > start + 1 and variant.kinds[start + 1] != "=":
+def _separate_sizes(variant: _Variant, given: int) -> int | None:
+    """The position from which the positional arguments are the sizes one by one; None where there are no such."""
+    if variant.sizes is None or given <= variant.sizes[0] + 1:
         return None
-    places = {place for place in traced if isinstance(place, int) and place >= start}
-    if not places:
-        return None
-    if any(place not in places for place in traced):
-        ahead = [variant.single.get((i, "t")) for i in traced if isinstance(i, int) and i < start]
-        return ahead[0] if ahead else None
+    start = variant.sizes[0]
+    return start if all(kind in ("=", "**") for kind in variant.kinds[start + 1 :]) else None
+
+
+def _sizes(variant: _Variant, places: Collection[int]) -> int:
+    """The measured outcome of separate sizes: the first is traced, a later one, or both."""
+    assert variant.sizes is not None
+    start, head, later, both = variant.sizes
     return (both if len(places) > 1 else head) if start in places else later
 
 
-def _fits(variant: _Variant, given: int | None, keywords: tuple[str, ...], places: Collection[int | str]) -> bool:
-    names = {n for n, kind in zip(variant.names, variant.kinds) if kind in ("", "=", "/")}
+def _fits(variant: _Variant, given: int | None, keywords: Collection[str], places: Collection[int | str]) -> bool:
+    names = {n for n, kind in zip(variant.names, variant.kinds, strict=True) if kind in ("", "=", "/")}
     open_ended = "**" in variant.kinds
     if not open_ended and any(k not in names for k in (*keywords, *(p for p in places if isinstance(p, str)))):
         return False
@@ -266,14 +275,12 @@ def _index(variant: _Variant, place: int | str) -> int | None:
 
 
 def _together(variant: _Variant, items: list[tuple[Item, int]]) -> int:
-    """Several traced arguments: a failure wins unless the pair was measured to be rescued, then a node, then a value."""
+    """Several traced arguments: a failure wins unless a pair was measured to be rescued, then a node, then a value."""
     numbers = dict(items)
     outcomes: list[int] = []
     for item, number in items:
         rescued = [
-            code
-            for other in numbers
-            if (code := variant.pairs.get((min(item, other), max(item, other)))) is not None
+            code for other in numbers if (code := variant.pairs.get((min(item, other), max(item, other)))) is not None
         ]
         outcomes.append(rescued[0] if rescued else number)
     for wanted in ("fails", "node"):
@@ -283,7 +290,9 @@ def _together(variant: _Variant, items: list[tuple[Item, int]]) -> int:
     return outcomes[0]
 
 
-def _fallback(name: str, traced: Collection[int | str], contains: Collection[int | str], release: str | None) -> Outcome:
+def _fallback(
+    name: str, traced: Collection[int | str], contains: Collection[int | str], release: str | None
+) -> Outcome:
     """For arguments that were not measured: what all measured callables of the same group do, if they agree."""
     if not traced and not contains:
         return UNKNOWN
@@ -297,11 +306,12 @@ def _fallback(name: str, traced: Collection[int | str], contains: Collection[int
 
 
 def operation(name: str, *operands: str, release: str | None = None) -> Outcome:
-    """What an operator of the module ``operator`` does, by the kinds of its operands: ``operation("add", "list", "traced")``.
+    """What a function of ``operator`` does, by the kinds of its operands: ``operation("add", "list", "traced")``.
 
-    ``traced`` is a proxy; ``list*``, ``tuple*``, ``dict*``, ``slice*`` and ``tuple_slice*`` hold one; the other kinds are the
-    ``value`` words of Outcome and ``module_list``, ``module_dict``, ``sequential``, ``parameter``, ``parameter_list``.
-    Subscripts are ``getitem``, ``setitem`` (container, index, value) and ``delitem``; ``a in b`` is ``contains`` (b, a).
+    ``traced`` is a proxy; ``list*``, ``tuple*``, ``dict*``, ``slice*`` and ``tuple_slice*`` hold one; the other kinds
+    are the ``value`` words of Outcome and ``module_list``, ``module_dict``, ``sequential``, ``parameter``,
+    ``parameter_list``. Subscripts are ``getitem``, ``setitem`` (container, index, value) and ``delitem``; ``a in b`` is
+    ``contains`` (b, a). ``autograd_function`` is ``Function.apply`` by what forward does with its context.
     """
     entry = _entry("calls.json", "operations", name, release)
     if entry is None:
@@ -315,7 +325,7 @@ def operation(name: str, *operands: str, release: str | None = None) -> Outcome:
     return _outcome(common) if any("traced" in w or "*" in w for w in operands) and set(operands) <= known else UNKNOWN
 
 
-@lru_cache(maxsize=None)
+@cache
 def _cases(entry: str) -> tuple[int, dict[str, int]]:
     common, *rest = entry.split("|")
     return int(common), {case: int(code) for case, _, code in (part.rpartition("=") for part in rest)}
@@ -328,7 +338,7 @@ def instance_of(name: str, release: str | None = None) -> bool | None:
 
 
 def proxy_attribute(name: str, release: str | None = None) -> str | None:
-    """The kind of an attribute that a Proxy really has (``keys`` is a ``function``); None for all that become Attribute proxies."""
+    """The kind of an attribute that a Proxy really has (``keys``: ``function``); None where it gives a proxy."""
     word: str | None = _entry("calls.json", "attributes", name, release)
     return word
 
@@ -337,7 +347,7 @@ def proxy_attribute(name: str, release: str | None = None) -> str | None:
 
 
 def canonical(name: str, release: str | None = None) -> str | None:
-    """The name under which an object of torch is listed, for any of its public paths; None for names that do not exist."""
+    """The one name of an object of torch, for any of its public paths; None for names that do not exist."""
     entry = _name(name, release)
     return None if entry is None else entry[1]
 
@@ -363,7 +373,7 @@ def _name(name: str, release: str | None) -> tuple[Kind, str] | None:
     return None
 
 
-@lru_cache(maxsize=None)
+@cache
 def _listed(module: str, release: str) -> dict[str, tuple[Kind, str]]:
     """The names of one module of torch."""
     words: dict[str, Kind] = {"c": "class", "f": "function", "v": "constant", "m": "module"}
@@ -376,14 +386,14 @@ def _listed(module: str, release: str) -> dict[str, tuple[Kind, str]]:
 
 
 def bases(name: str, release: str | None = None) -> tuple[str, ...]:
-    """Canonical names of the classes after the class itself in its MRO, without ``object``; empty when it is no known class."""
+    """The MRO after the class itself, without ``object``, as canonical names; empty when it is no known class."""
     known = canonical(name, release) or name
     text: str | None = _entry("names.json", "bases", known, release)
     return tuple(text.split()) if text else ()
 
 
 def members(name: str, release: str | None = None) -> tuple[str, ...]:
-    """Names of the attributes of ``torch.Tensor`` and ``torch.nn.Module``, methods and properties alike."""
+    """What a class of torch.nn, torch.autograd, ... defines itself, methods and properties alike; all of Tensor's."""
     text: str | None = _entry("names.json", "members", name, release)
     return tuple(text.split()) if text else ()
 
@@ -393,7 +403,7 @@ def members(name: str, release: str | None = None) -> tuple[str, ...]:
 
 @dataclass(frozen=True, slots=True)
 class Parameter:
-    """A parameter of a constructor or a forward. ``prefix`` is ``/`` positional only, ``=`` keyword only, ``*``, ``**`` or empty."""
+    """A parameter; ``prefix`` is ``/`` (positional only), ``=`` (keyword only), ``*``, ``**`` or empty."""
 
     name: str
     prefix: str
@@ -404,9 +414,9 @@ class Parameter:
 class Attribute:
     """What ``__init__`` leaves under a name.
 
-    ``kind`` is ``parameter``, ``buffer``, ``none``, ``module <class>``, ``absent`` or a ``value`` word of Outcome. ``follows``: it equals
-    the constructor's argument of the same name. ``value`` is the source of a constant that no argument changed. ``otherwise``
-    lists the kinds it has when one constructor argument differs, as (``bias=False``, kind).
+    ``kind`` is ``parameter``, ``buffer``, ``none``, ``module <class>``, ``absent`` or a ``value`` word of Outcome.
+    ``follows``: it equals the constructor's argument of the same name. ``value`` is the source of a constant that no
+    argument changed. ``otherwise`` lists the kinds it has when one argument differs, as (``bias=False``, kind).
     """
 
     kind: str
@@ -419,9 +429,9 @@ class Attribute:
 class ModuleFacts:
     """A module class of torch.
 
-    ``traces`` answers ``root.train``, ``root.eval`` (its forward is the root's: every parameter a placeholder), ``super.train``
-    and ``super.eval`` (a subclass calls ``super().forward`` with the required arguments): NODE, or the failure. Empty where
-    it could not be built or has no forward.
+    ``traces`` answers ``root.train``, ``root.eval`` (its forward is the root's: every parameter a placeholder),
+    ``super.train`` and ``super.eval`` (a subclass calls ``super().forward`` with the required arguments): NODE, or the
+    failure. Empty where it could not be built and called, or has no forward.
     """
 
     name: str
@@ -435,7 +445,7 @@ class ModuleFacts:
     aliases: tuple[str, ...]
 
 
-@lru_cache(maxsize=None)
+@cache
 def module_class(name: str, release: str | None = None) -> ModuleFacts | None:
     """The facts about a class of torch.nn or torch.ao.nn under any of its public names; None for other names."""
     known = canonical(name, release) or name
