@@ -1,0 +1,151 @@
+"""Branches and checks: `torch.where` for a choice between values, `torch._assert` for what only checks."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+
+from fxlint.findings import Suggestion
+from fxlint.fix.conditions import negated, recorded
+from fxlint.fix.site import Site
+from fxlint.fix.snippet import atom, code, expression, template
+
+_SETTLE = "decide it in `__init__`, or before the traced part: a size that never changes belongs to the configuration"
+
+
+def choice(site: Site) -> Iterator[Suggestion]:
+    """`torch.where(condition, a, b)` where both sides are values; only for tensors: it takes no Python bool."""
+    owner = _owner(site)
+    if site.is_number:
+        return
+    if isinstance(owner, ast.IfExp) and owner.test is _test(site, owner):
+        new = _where(site, owner.test, owner.body, owner.orelse)
+        yield site.rewrite("compute both sides and choose", site.source.replace(owner, new))
+    elif isinstance(owner, ast.If):
+        yield from _two_ways(site, owner)
+
+
+def checked(site: Site) -> Iterator[Suggestion]:
+    """`torch._assert` for an assert, and for an `if` that does nothing but raise."""
+    statement = site.statement
+    if isinstance(statement, ast.Assert):
+        condition = code(recorded(expression(site.text(statement.test))))
+        message = site.text(statement.msg) if statement.msg is not None else _quoted(_flat(site.text(statement.test)))
+        yield _assertion(site, statement, condition, message)
+    elif isinstance(statement, ast.If) and not statement.orelse and isinstance(statement.body[0], ast.Raise):
+        if site.source.indent(statement):
+            condition = code(negated(expression(site.text(statement.test))))
+            yield _assertion(site, statement, condition, _message(site, statement.body[0]))
+
+
+def settled(site: Site) -> Iterator[Suggestion]:
+    """What is left where a branch is on a size."""
+    if site.is_number:
+        yield site.advice(_SETTLE)
+
+
+def dropped(site: Site) -> Iterator[Suggestion]:
+    """Drop a check that fails for a Proxy whatever the input is."""
+    statement = site.statement
+    if isinstance(statement, ast.Assert):
+        yield site.rewrite("drop the check, or do it where forward is called", site.source.drop(statement))
+    elif isinstance(statement, ast.Raise):
+        owner = site.source.parents[statement]
+        alone = isinstance(owner, ast.If) and owner.body == [statement] and not owner.orelse
+        if isinstance(owner, ast.If) and alone and site.source.indent(owner):
+            yield site.rewrite("drop the check, or do it where forward is called", site.source.drop(owner))
+
+
+def operators(site: Site) -> Iterator[Suggestion]:
+    """The operators that tensors overload, for `not`, `and`, `or`, chains and `in`."""
+    node = _outermost_condition(site)
+    if node is None:
+        return
+    old = site.text(node)
+    new = code(recorded(expression(old)))
+    if new != old:
+        parent = site.source.parents[node]
+        if isinstance(parent, (ast.Compare, ast.BinOp, ast.UnaryOp, ast.Attribute)):
+            new = code(atom(expression(new)))
+        yield site.rewrite(f"use operators that are recorded: `{_flat(new)}`", site.source.replace(node, new))
+
+
+def _owner(site: Site) -> ast.AST | None:
+    kinds = (ast.If, ast.IfExp, ast.While, ast.stmt)
+    return next((node for node in site.source.around(site.node) if isinstance(node, kinds)), None)
+
+
+def _test(site: Site, owner: ast.IfExp) -> ast.AST | None:
+    inside = (site.node, *site.source.around(site.node))
+    return next((node for node in inside if site.source.parents.get(node) is owner), None)
+
+
+def _where(site: Site, test: ast.expr, a: ast.expr, b: ast.expr) -> str:
+    condition = recorded(expression(site.text(test)))
+    sides = {"a": expression(site.text(a)), "b": expression(site.text(b))}
+    return code(template("torch.where({condition}, {a}, {b})", condition=condition, **sides))
+
+
+def _two_ways(site: Site, owner: ast.If) -> Iterator[Suggestion]:
+    """`if` that returns one of two values, or binds one name to one of two."""
+    if not site.source.indent(owner) or len(owner.body) != 1 or len(owner.orelse) > 1:
+        return
+    taken = owner.body[0]
+    siblings = site.source.block(owner)
+    after = siblings[siblings.index(owner) + 1 :]
+    other = owner.orelse[0] if owner.orelse else after[0] if after and isinstance(taken, ast.Return) else None
+    if isinstance(taken, ast.Return) and isinstance(other, ast.Return) and taken.value and other.value:
+        text = f"return {_where(site, owner.test, taken.value, other.value)}"
+        last = owner if owner.orelse else other
+        yield site.rewrite("compute both sides and choose", site.source.replace_range(owner, last, text))
+    elif isinstance(taken, ast.Assign) and _single_name(taken) is not None:
+        target = taken.targets[0]
+        if isinstance(other, ast.Assign) and _single_name(other) == _single_name(taken):
+            otherwise: ast.expr = other.value
+        elif not owner.orelse:
+            otherwise = target
+        else:
+            return
+        text = f"{site.text(target)} = {_where(site, owner.test, taken.value, otherwise)}"
+        yield site.rewrite("compute both sides and choose", site.source.replace(owner, text))
+
+
+def _single_name(statement: ast.Assign) -> str | None:
+    target = statement.targets[0]
+    return target.id if len(statement.targets) == 1 and isinstance(target, ast.Name) else None
+
+
+def _assertion(site: Site, statement: ast.stmt, condition: str, message: str) -> Suggestion:
+    new = f"torch._assert({condition}, {message})"
+    return site.rewrite("say it with `torch._assert`, which becomes a node", site.source.replace(statement, new))
+
+
+def _message(site: Site, statement: ast.stmt) -> str:
+    """The text of an exception: a plain string as it stands, of others the fixed parts."""
+    thrown = statement.exc if isinstance(statement, ast.Raise) else None
+    first = thrown.args[0] if isinstance(thrown, ast.Call) and thrown.args else None
+    if isinstance(first, ast.Constant) and isinstance(first.value, str):
+        return site.text(first) if "\n" not in site.text(first) else repr(first.value)
+    if isinstance(first, ast.JoinedStr):
+        fixed = [part.value for part in first.values if isinstance(part, ast.Constant)]
+        return repr("...".join(str(part) for part in fixed).strip())
+    return _quoted(f"not {_flat(site.text(site.node))}")
+
+
+def _outermost_condition(site: Site) -> ast.expr | None:
+    """The whole condition that the finding is a part of."""
+    best: ast.expr | None = site.node if isinstance(site.node, ast.Compare) else None
+    for node in site.source.around(site.node):
+        is_not = isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.Not)
+        if not is_not and not isinstance(node, ast.BoolOp):
+            break
+        best = node if isinstance(node, ast.expr) else best
+    return best
+
+
+def _flat(text: str) -> str:
+    return " ".join(text.split())
+
+
+def _quoted(text: str) -> str:
+    return repr(text) if '"' in text else f'"{text}"'

@@ -1,0 +1,108 @@
+"""Conditions in a form that is recorded: `&` and `|` for `and` and `or`, comparisons one by one."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import libcst as cst
+import libcst.matchers as m
+
+from fxlint.fix.snippet import atom, template
+
+_OPPOSITES: tuple[tuple[type[cst.BaseCompOp], type[cst.BaseCompOp]], ...] = (
+    (cst.Equal, cst.NotEqual),
+    (cst.LessThan, cst.GreaterThanEqual),
+    (cst.GreaterThan, cst.LessThanEqual),
+)
+_ISINSTANCE = m.Call(func=m.Name("isinstance") | m.Attribute(attr=m.Name("is_tensor")))
+
+
+def recorded(condition: cst.BaseExpression) -> cst.BaseExpression:
+    """The condition without `and`, `or`, `not`, chained comparisons, and `in` with a list of choices.
+
+    Checks with ``isinstance`` fall out of conjunctions: a Proxy has no type that they could find.
+    """
+    if isinstance(condition, cst.BooleanOperation):
+        is_and = isinstance(condition.operator, cst.And)
+        if is_and and m.matches(condition.left, _ISINSTANCE):
+            return recorded(condition.right)
+        if is_and and m.matches(condition.right, _ISINSTANCE):
+            return recorded(condition.left)
+        return _joined([condition.left, condition.right], is_and)
+    if isinstance(condition, cst.UnaryOperation) and isinstance(condition.operator, cst.Not):
+        return negated(condition.expression)
+    if isinstance(condition, cst.Comparison):
+        return _comparison(condition)
+    return condition
+
+
+def negated(condition: cst.BaseExpression) -> cst.BaseExpression:
+    """The opposite of a condition, in recorded form."""
+    if isinstance(condition, cst.BooleanOperation):
+        parts = [_negation(condition.left), _negation(condition.right)]
+        return _joined(parts, isinstance(condition.operator, cst.Or))
+    if isinstance(condition, cst.UnaryOperation) and isinstance(condition.operator, cst.Not):
+        return recorded(condition.expression)
+    if isinstance(condition, cst.Comparison) and len(condition.comparisons) == 1:
+        (target,) = condition.comparisons
+        opposite = _opposite(target.operator)
+        if opposite is not None:
+            return recorded(condition.with_changes(comparisons=[target.with_changes(operator=opposite)]))
+    return template("torch.logical_not({condition})", condition=_unwrapped(recorded(condition)))
+
+
+def _negation(condition: cst.BaseExpression) -> cst.BaseExpression:
+    return negated(condition)
+
+
+def _opposite(operator: cst.BaseCompOp) -> cst.BaseCompOp | None:
+    if isinstance(operator, cst.In):
+        return cst.NotIn()
+    if isinstance(operator, cst.NotIn):
+        return cst.In()
+    for one, other in (*_OPPOSITES, *((b, a) for a, b in _OPPOSITES)):
+        if isinstance(operator, one):
+            return other()
+    return None
+
+
+def _comparison(condition: cst.Comparison) -> cst.BaseExpression:
+    left = condition.left
+    parts: list[cst.BaseExpression] = []
+    for target in condition.comparisons:
+        parts.append(_single(left, target))
+        left = target.comparator
+    if len(parts) == 1:
+        return parts[0].with_changes(lpar=condition.lpar, rpar=condition.rpar) if _is_plain(parts[0]) else parts[0]
+    return _joined(parts, is_and=True)
+
+
+def _is_plain(node: cst.BaseExpression) -> bool:
+    return isinstance(node, cst.Comparison)
+
+
+def _single(left: cst.BaseExpression, target: cst.ComparisonTarget) -> cst.BaseExpression:
+    choices = target.comparator
+    if isinstance(target.operator, (cst.In, cst.NotIn)) and isinstance(choices, (cst.Tuple, cst.List, cst.Set)):
+        wanted = isinstance(target.operator, cst.In)
+        operator = cst.Equal() if wanted else cst.NotEqual()
+        parts = [
+            cst.Comparison(left, [cst.ComparisonTarget(operator, element.value)])
+            for element in choices.elements
+            if isinstance(element, cst.Element)
+        ]
+        if parts and len(parts) == len(choices.elements):
+            return parts[0] if len(parts) == 1 else _joined(parts, is_and=not wanted)
+    return cst.Comparison(left, [target])
+
+
+def _joined(parts: Sequence[cst.BaseExpression], is_and: bool) -> cst.BaseExpression:
+    joined = atom(recorded(parts[0]))
+    for part in parts[1:]:
+        pattern = "{left} & {right}" if is_and else "{left} | {right}"
+        joined = template(pattern, left=joined, right=atom(recorded(part)))
+    return joined
+
+
+def _unwrapped(node: cst.BaseExpression) -> cst.BaseExpression:
+    return node.with_changes(lpar=[], rpar=[]) if isinstance(node, cst.Comparison) else node

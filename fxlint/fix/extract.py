@@ -1,0 +1,249 @@
+"""Moves code that cannot be recorded into a function of its own at module level, which `torch.fx.wrap` makes a node."""
+
+from __future__ import annotations
+
+import ast
+import textwrap
+from collections.abc import Iterator, Sequence
+
+from fxlint.findings import Suggestion
+from fxlint.fix.site import Site
+from fxlint.fix.source import Source
+
+_CONTROL = (ast.If, ast.While, ast.For, ast.Match)
+_UNMOVABLE = (
+    ast.Await, ast.Yield, ast.YieldFrom, ast.NamedExpr, ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef, ast.Lambda,
+    ast.Global, ast.Nonlocal,
+)  # fmt: skip
+
+
+class _CannotMoveError(Exception):
+    """The code needs more than values: the module itself, a scope, or a way out that a function has not."""
+
+
+def value(site: Site) -> Iterator[Suggestion]:
+    """Move the expression of the finding."""
+    yield from _value(site, site.node)
+
+
+def conditional(site: Site) -> Iterator[Suggestion]:
+    """Move the conditional expression or the boolean operation around the finding."""
+    for node in site.source.around(site.node):
+        if isinstance(node, (ast.IfExp, ast.BoolOp)):
+            yield from _value(site, node)
+            return
+
+
+def block(site: Site) -> Iterator[Suggestion]:
+    """Move the statement that the finding controls; what follows it goes along where it returns."""
+    function = site.function
+    owner = next((node for node in site.source.around(site.node) if isinstance(node, _CONTROL)), None)
+    if function is None or owner is None:
+        return
+    try:
+        yield _block(site, function, owner)
+    except _CannotMoveError:
+        return
+
+
+def _value(site: Site, node: ast.AST) -> Iterator[Suggestion]:
+    function = site.function
+    parent = site.source.parents[node]
+    if function is None or not isinstance(node, ast.expr) or (isinstance(parent, ast.Call) and parent.func is node):
+        return
+    try:
+        move = _Move(site.source, function, [node])
+    except _CannotMoveError:
+        return
+    names = move.arguments(_locals(function))
+    name = _new_name(site.source, _target(site.statement, node) or "value")
+    body = f"return {_one_piece(move.text(node))}"
+    call = f"{name}({', '.join(names.values())})"
+    yield _suggestion(site, name, list(names), body, site.source.replace(node, call))
+
+
+def _block(site: Site, function: ast.FunctionDef, owner: ast.stmt) -> Suggestion:
+    source = site.source
+    among = source.block(owner)
+    returns = _has(owner, ast.Return)
+    if returns and among is not function.body:
+        raise _CannotMoveError
+    statements = among[among.index(owner) :] if returns else [owner]
+    if not source.indent(statements[0]) or (not returns and _leaves(owner)):
+        raise _CannotMoveError
+    move = _Move(source, function, statements)
+    written = [] if returns else _written(function, owner)
+    if not returns and not written:
+        raise _CannotMoveError
+    before = {argument.arg for argument in ast.walk(function.args) if isinstance(argument, ast.arg)}
+    before |= {name.id for name in _stores(function) if name.lineno < owner.lineno}
+    if not all(name in before or _always_written(owner, name) for name in written):
+        raise _CannotMoveError
+    names = move.arguments(before)
+    for name in written:
+        if name in before:
+            names.setdefault(name, name)
+    new = _new_name(source, written[0] if len(written) == 1 else "rest" if returns else "values")
+    call = f"{new}({', '.join(names.values())})"
+    head = "return " if returns else f"{', '.join(written)} = "
+    tail = "" if returns else f"\nreturn {', '.join(written)}"
+    body = move.block(statements) + tail
+    return _suggestion(
+        site, new, list(names), body, source.replace_range(statements[0], statements[-1], f"{head}{call}")
+    )
+
+
+def _suggestion(site: Site, name: str, parameters: list[str], body: str, edit: object) -> Suggestion:
+    from fxlint.findings import Edit
+
+    assert isinstance(edit, Edit)
+    source = site.source
+    owner = source.top_level(site.node)
+    decorators = getattr(owner, "decorator_list", [])
+    line = min([owner.lineno, *(decorator.lineno for decorator in decorators)])
+    while line > 1 and source.file.lines[line - 2].startswith("#"):
+        line -= 1
+    text = f"@torch.fx.wrap\ndef {name}({', '.join(parameters)}):\n{textwrap.indent(body, '    ')}\n\n\n"
+    edits = [source.insert(line, text), edit]
+    if not source.imports_fx():
+        edits.insert(0, source.insert(source.after_imports(), "import torch.fx\n"))
+    return site.rewrite(f"move it to a function at module level, `{name}`, which torch.fx.wrap makes one node", *edits)
+
+
+class _Move:
+    """Code on its way into another function: what it reads becomes a parameter there."""
+
+    def __init__(self, source: Source, function: ast.FunctionDef, nodes: Sequence[ast.AST]) -> None:
+        self._source = source
+        self._inside = [node for root in nodes for node in ast.walk(root)]
+        arguments = [*function.args.posonlyargs, *function.args.args]
+        self._owner = arguments[0].arg if arguments and isinstance(source.parents[function], ast.ClassDef) else None
+        if any(isinstance(node, _UNMOVABLE) or _spans_lines(node) for node in self._inside):
+            raise _CannotMoveError
+        self._attributes = {node: self._attribute(node) for node in self._inside if self._is_owner(node)}
+
+    def _is_owner(self, node: ast.AST) -> bool:
+        return isinstance(node, ast.Name) and node.id in (self._owner, "super", "__class__")
+
+    def _attribute(self, name: ast.AST) -> ast.Attribute:
+        """The longest chain of attributes that starts at ``self``; raises where it is called or written."""
+        node = name
+        while isinstance(parent := self._source.parents[node], ast.Attribute):
+            node = parent
+        is_called = isinstance(parent, ast.Call) and parent.func is node
+        if not isinstance(node, ast.Attribute) or is_called or not isinstance(node.ctx, ast.Load):
+            raise _CannotMoveError
+        return node
+
+    def arguments(self, known: set[str]) -> dict[str, str]:
+        """Parameter of the new function -> what the call gives for it, in the order of their first use."""
+        bound_inside = {
+            name.id
+            for node in self._inside
+            if isinstance(node, ast.comprehension)
+            for name in ast.walk(node.target)
+            if isinstance(name, ast.Name)
+        }
+        found: dict[str, str] = {}
+        for node in self._inside:
+            if isinstance(node, ast.Name) and node in self._attributes:
+                chain = self._source.text(self._attributes[node])
+                found[_flat(chain)] = chain
+            elif isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load):
+                if node.id in known and node.id not in bound_inside:
+                    found[node.id] = node.id
+        return found
+
+    def text(self, node: ast.AST) -> str:
+        """The source of a node with the attributes of ``self`` as parameters."""
+        return self._renamed(self._source.text(node), self._source.location(node).line, node)
+
+    def block(self, statements: Sequence[ast.stmt]) -> str:
+        first, last = statements[0].lineno, statements[-1].end_lineno or statements[-1].lineno
+        rows = list(self._source.file.lines[first - 1 : last])
+        for row, start, end, text in self._renamings():
+            index = row - first
+            rows[index] = rows[index][: start - 1] + text + rows[index][end - 1 :]
+        return textwrap.dedent("\n".join(rows))
+
+    def _renamed(self, text: str, line: int, node: ast.AST) -> str:
+        rows = text.split("\n")
+        shift = self._source.location(node).column - 1
+        for row, start, end, new in self._renamings():
+            index, offset = row - line, shift if row == line else 0
+            rows[index] = rows[index][: start - 1 - offset] + new + rows[index][end - 1 - offset :]
+        return "\n".join(rows)
+
+    def _renamings(self) -> list[tuple[int, int, int, str]]:
+        places = [(self._source.location(node), self._source.text(node)) for node in self._attributes.values()]
+        found = {(place.line, place.column, place.end_column, _flat(chain)) for place, chain in places}
+        return sorted(found, reverse=True)
+
+
+def _flat(chain: str) -> str:
+    return "_".join(chain.split(".")[1:])
+
+
+def _spans_lines(node: ast.AST) -> bool:
+    """Texts over several lines would change when they are indented anew."""
+    return isinstance(node, (ast.Constant, ast.JoinedStr)) and node.lineno != node.end_lineno
+
+
+def _locals(function: ast.FunctionDef) -> set[str]:
+    parameters = {argument.arg for argument in ast.walk(function.args) if isinstance(argument, ast.arg)}
+    return parameters | {name.id for name in _stores(function)}
+
+
+def _stores(node: ast.AST) -> Iterator[ast.Name]:
+    for name in ast.walk(node):
+        if isinstance(name, ast.Name) and isinstance(name.ctx, ast.Store):
+            yield name
+
+
+def _written(function: ast.FunctionDef, owner: ast.stmt) -> list[str]:
+    """Names that the statement binds and that the rest of the function reads."""
+    inside = set(ast.walk(owner))
+    read = {
+        node.id
+        for node in ast.walk(function)
+        if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load) and node not in inside
+    }
+    return list(dict.fromkeys(name.id for name in _stores(owner) if name.id in read))
+
+
+def _always_written(owner: ast.stmt, name: str) -> bool:
+    """Whether both sides of an ``if`` bind the name."""
+    if not isinstance(owner, ast.If) or not owner.orelse:
+        return False
+    sides = (owner.body, owner.orelse)
+    return all(any(name == store.id for one in side for store in _stores(one)) for side in sides)
+
+
+def _has(node: ast.AST, *kinds: type[ast.AST]) -> bool:
+    return any(isinstance(found, kinds) for found in ast.walk(node))
+
+
+def _leaves(owner: ast.stmt) -> bool:
+    """Whether a ``break`` or ``continue`` in the statement is for a loop around it."""
+    loops = (ast.For, ast.While)
+    return not isinstance(owner, loops) and not _has(owner, *loops) and _has(owner, ast.Break, ast.Continue)
+
+
+def _target(statement: ast.stmt, node: ast.AST) -> str | None:
+    """The name that the value of the statement is assigned to."""
+    if isinstance(statement, ast.Assign) and isinstance(statement.targets[0], ast.Name):
+        return statement.targets[0].id
+    return None
+
+
+def _new_name(source: Source, about: str) -> str:
+    name = f"compute_{about.strip('_').lower()}"
+    number = 2
+    new = name
+    while new in source.file.text:
+        new, number = f"{name}_{number}", number + 1
+    return new
+
+
+def _one_piece(text: str) -> str:
+    return f"({text})" if "\n" in text else text

@@ -1,0 +1,62 @@
+"""Item assignment: a graph has values, not memory, so the new tensor is built instead."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+
+from fxlint.findings import Suggestion
+from fxlint.fix.site import Site
+
+_OPERATORS: dict[type[ast.operator], str] = {
+    ast.Add: "+",
+    ast.Sub: "-",
+    ast.Mult: "*",
+    ast.Div: "/",
+}
+
+
+def assigned(site: Site) -> Iterator[Suggestion]:
+    """`torch.select_scatter` or `torch.slice_scatter` for one index among full slices, `torch.where` for a mask."""
+    statement = site.statement
+    if isinstance(statement, ast.Assign) and len(statement.targets) == 1:
+        target, value = statement.targets[0], site.text(statement.value)
+        is_number = isinstance(statement.value, (ast.Constant, ast.UnaryOp))
+    elif isinstance(statement, ast.AugAssign) and type(statement.op) in _OPERATORS:
+        target = statement.target
+        value = f"{site.text(target)} {_OPERATORS[type(statement.op)]} {site.text(statement.value)}"
+        is_number = False
+    else:
+        return
+    if not isinstance(target, ast.Subscript) or not isinstance(target.value, ast.Name):
+        return
+    new = _scattered(site, target, value, is_number)
+    if new is not None:
+        text = f"{target.value.id} = {new}"
+        yield site.rewrite("build the new tensor", site.source.replace(statement, text))
+
+
+def advised(site: Site) -> Iterator[Suggestion]:
+    yield site.advice("build the new tensor: `torch.where`, `torch.cat`, `torch.stack`, `masked_fill` or `scatter`")
+
+
+def _scattered(site: Site, target: ast.Subscript, value: str, is_number: bool) -> str | None:
+    base, index = site.text(target.value), target.slice
+    parts = index.elts if isinstance(index, ast.Tuple) else [index]
+    bounded = [(dim, part) for dim, part in enumerate(parts) if not _is_full(part)]
+    if len(bounded) != 1 or any(isinstance(part, ast.Constant) and part.value in (None, ...) for part in parts):
+        return None
+    ((dim, part),) = bounded
+    part_of_base = site.text(target)
+    source = f"torch.full_like({part_of_base}, {value})" if is_number else value
+    if isinstance(part, ast.Slice):
+        names = {"start": part.lower, "end": part.upper, "step": part.step}
+        bounds = "".join(f", {name}={site.text(bound)}" for name, bound in names.items() if bound is not None)
+        return f"torch.slice_scatter({base}, {source}, {dim}{bounds})"
+    if isinstance(part, (ast.Constant, ast.UnaryOp)):
+        return f"torch.select_scatter({base}, {source}, {dim}, {site.text(part)})"
+    return f"torch.where({site.text(part)}, {value}, {base})" if len(parts) == 1 and isinstance(part, ast.Compare) else None
+
+
+def _is_full(part: ast.expr) -> bool:
+    return isinstance(part, ast.Slice) and part.lower is part.upper is part.step is None

@@ -1,0 +1,105 @@
+"""Library code that does not trace: other spellings, leaf modules, and settings of the Tracer."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+
+from fxlint.findings import Suggestion
+from fxlint.fix.site import Site
+
+
+def leaf(site: Site) -> Iterator[Suggestion]:
+    """A subclass of a layer of torch.nn, or a layer as the root: make it a leaf, or hold it in a module."""
+    owner = site.node if isinstance(site.node, ast.ClassDef) else site.class_of
+    if owner is None:
+        return
+    yield Suggestion("leaf", f"make `{owner.name}` a leaf: a Tracer whose `is_leaf_module` says True for it")
+    yield Suggestion(
+        "config", f"hold the layer as a submodule of a module of your own and trace that, instead of inheriting from {site.callee}"
+    )
+
+
+def constant_shapes(site: Site) -> Iterator[Suggestion]:
+    yield Suggestion("config", "keep the number on the module, or trace with `Tracer(param_shapes_constant=True)`")
+
+
+def bound_method(site: Site) -> Iterator[Suggestion]:
+    """`x.flatten()` for `torch.Tensor.flatten(x)`."""
+    call = site.node
+    if isinstance(call, ast.Call) and isinstance(call.func, ast.Attribute) and call.args and not _starred(call):
+        owner = site.text(call.args[0])
+        if not isinstance(call.args[0], (ast.Name, ast.Attribute, ast.Call, ast.Subscript)):
+            owner = f"({owner})"
+        rest = ", ".join(site.text(one) for one in call.args[1:])
+        words = ", ".join(f"{word.arg}={site.text(word.value)}" for word in call.keywords)
+        new = f"{owner}.{call.func.attr}({', '.join(part for part in (rest, words) if part)})"
+        yield site.rewrite("call the method on the tensor", site.source.replace(call, new))
+
+
+def own_check(site: Site) -> Iterator[Suggestion]:
+    """`torch._assert` for `torch._check`."""
+    call = site.node
+    if site.callee in ("torch._check", "torch._check_value", "torch._check_type") and isinstance(call, ast.Call):
+        message = '"the check failed"'
+        if len(call.args) > 1 and isinstance(call.args[1], ast.Lambda):
+            message = site.text(call.args[1].body)
+        new = f"torch._assert({site.text(call.args[0])}, {message})"
+        yield site.rewrite("say it with `torch._assert`, which becomes a node", site.source.replace(call, new))
+
+
+def device(site: Site) -> Iterator[Suggestion]:
+    yield site.advice("pass the device on, `device=x.device`, or enter the context around the traced module")
+
+
+def printed(site: Site) -> Iterator[Suggestion]:
+    """Drop a statement that only prints or logs what is formatted."""
+    statement = site.statement
+    if isinstance(statement, ast.Expr) and isinstance(statement.value, ast.Call):
+        yield site.rewrite("drop it, or print where forward is called", site.source.drop(statement))
+
+
+def renamed_wrap(site: Site) -> Iterator[Suggestion]:
+    """Import a function of another module by its name, and wrap that name."""
+    call = site.node
+    argument = call.args[0] if isinstance(call, ast.Call) and call.args else None
+    if isinstance(call, ast.Call) and isinstance(argument, ast.Attribute) and isinstance(argument.value, ast.Name):
+        name = argument.attr
+        new = f'from {argument.value.id} import {name}\n\n{site.text(call.func)}("{name}")'
+        yield site.rewrite(f"import `{name}` by name and wrap that name", site.source.replace(call, new))
+    else:
+        yield site.advice("move it to a function at module level and decorate that with `@torch.fx.wrap`")
+
+
+def plain_output(site: Site) -> Iterator[Suggestion]:
+    """A list for a generator or a set; a dataclass for an object of one's own class."""
+    value = site.node.value if isinstance(site.node, ast.Return) else None
+    if isinstance(value, ast.GeneratorExp):
+        inside = site.text(value)
+        inside = inside[1:-1] if inside.startswith("(") else inside
+        yield site.rewrite("return a list", site.source.replace(value, f"[{inside}]"))
+    elif isinstance(value, ast.Set):
+        yield site.rewrite("return a list", site.source.replace(value, f"[{site.text(value)[1:-1]}]"))
+    else:
+        yield site.advice("return a dict, a tuple or a dataclass: a graph can hold those")
+
+
+def signature(site: Site) -> Iterator[Suggestion]:
+    """Parameters by name: the tracer makes one placeholder per name."""
+    yield site.advice("give the wrapper the parameters of forward by name, in place of `*args, **kwargs`")
+
+
+def named_parameters(site: Site) -> Iterator[Suggestion]:
+    yield site.advice("name the parameters of forward: the tracer makes one input per name, and cannot take it apart")
+
+
+def foreign(site: Site) -> Iterator[Suggestion]:
+    yield site.advice("call the torch operation that does the same, or wrap a function of your own that makes the call")
+
+
+def table(site: Site) -> Iterator[Suggestion]:
+    yield site.advice("keep numbers in a buffer and read it with `torch.index_select`, or choose before the trace")
+
+
+def _starred(call: ast.Call) -> bool:
+    return any(isinstance(one, ast.Starred) for one in call.args) or any(word.arg is None for word in call.keywords)

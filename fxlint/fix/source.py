@@ -1,0 +1,157 @@
+"""A file as fixes see it: its text, its tree, and which node stands at a place."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+
+from fxlint.findings import Edit, Location
+from fxlint.project.source import SourceFile, UnreadableSource, parse
+
+Function = ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda
+_FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda)
+
+Read = Callable[[str], str]
+"""The text of a file by its path as findings spell it; raises OSError or UnreadableSource where there is none."""
+
+
+@dataclass(eq=False)
+class Source:
+    """One parsed file. ``parents`` holds every node but the module."""
+
+    file: SourceFile
+    parents: dict[ast.AST, ast.AST] = field(init=False)
+    _places: dict[Location, list[ast.AST]] = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.parents = {child: node for node in ast.walk(self.file.tree) for child in ast.iter_child_nodes(node)}
+        self._places = {}
+        for node in self.parents:  # outer nodes come first
+            if hasattr(node, "lineno"):
+                self._places.setdefault(self.file.location(node), []).append(node)
+
+    @property
+    def path(self) -> str:
+        return self.file.path
+
+    @property
+    def tree(self) -> ast.Module:
+        return self.file.tree
+
+    def at(self, place: Location) -> ast.AST | None:
+        """The node with exactly this span; of an expression statement, the expression."""
+        nodes = self._places.get(place, [])
+        return next((node for node in nodes if not isinstance(node, (ast.Expr, ast.MatchValue))), None)
+
+    def location(self, node: ast.AST) -> Location:
+        return self.file.location(node)
+
+    def text(self, node: ast.AST) -> str:
+        """The source of a node as it was written, comments and line ends included."""
+        place = self.location(node)
+        rows = self.file.lines[place.line - 1 : place.end_line]
+        rows[-1] = rows[-1][: place.end_column - 1]
+        rows[0] = rows[0][place.column - 1 :]
+        return "\n".join(rows)
+
+    def around(self, node: ast.AST) -> Iterator[ast.AST]:
+        """What encloses a node, from the inside out."""
+        while node in self.parents:
+            node = self.parents[node]
+            yield node
+
+    def statement(self, node: ast.AST) -> ast.stmt:
+        """The innermost statement that holds the node, or the node itself."""
+        return next(found for found in (node, *self.around(node)) if isinstance(found, ast.stmt))
+
+    def function(self, node: ast.AST) -> Function | None:
+        return next((found for found in self.around(node) if isinstance(found, _FUNCTIONS)), None)
+
+    def class_of(self, node: ast.AST) -> ast.ClassDef | None:
+        return next((found for found in self.around(node) if isinstance(found, ast.ClassDef)), None)
+
+    def top_level(self, node: ast.AST) -> ast.stmt:
+        """The statement of the module that holds the node."""
+        return next(found for found in (node, *self.around(node)) if self.parents.get(found) is self.tree)  # type: ignore[return-value]
+
+    def block(self, statement: ast.stmt) -> list[ast.stmt]:
+        """The statements among which this one stands."""
+        parent = self.parents[statement]
+        for name in ("body", "orelse", "finalbody"):
+            found = getattr(parent, name, None)
+            if isinstance(found, list) and statement in found:
+                return found
+        return [statement]
+
+    def indent(self, statement: ast.stmt) -> str:
+        """The white space before a statement on its line; empty where other code stands before it."""
+        row = self.file.lines[statement.lineno - 1][: self.location(statement).column - 1]
+        return row if not row.strip() else ""
+
+    # -- edits ---------------------------------------------------------------------------------------------------------
+
+    def replace(self, node: ast.AST, text: str) -> Edit:
+        return Edit(self.location(node), text)
+
+    def replace_range(self, first: ast.AST, last: ast.AST, text: str) -> Edit:
+        start, end = self.location(first), self.location(last)
+        return Edit(Location(self.path, start.line, start.column, end.end_line, end.end_column), text)
+
+    def insert(self, line: int, text: str) -> Edit:
+        """Whole lines of text before line ``line``."""
+        if line > len(self.file.lines):
+            last = len(self.file.lines)
+            column = len(self.file.lines[-1]) + 1
+            return Edit(Location(self.path, last, column, last, column), "\n" + text)
+        return Edit(Location(self.path, line, 1, line, 1), text)
+
+    def drop(self, statement: ast.stmt) -> Edit:
+        """Take a statement out with its line; ``pass`` stays where its block would be empty."""
+        if len(self.block(statement)) == 1 or not self._owns_its_lines(statement):
+            return self.replace(statement, "pass")
+        return Edit(Location(self.path, statement.lineno, 1, (statement.end_lineno or statement.lineno) + 1, 1), "")
+
+    def _owns_its_lines(self, statement: ast.stmt) -> bool:
+        place = self.location(statement)
+        before = self.file.lines[place.line - 1][: place.column - 1]
+        after = self.file.lines[place.end_line - 1][place.end_column - 1 :].strip()
+        last = place.end_line == len(self.file.lines)
+        return not before.strip() and (not after or after.startswith("#")) and not last
+
+    def after_imports(self) -> int:
+        """The line after the imports at the head of the file, where top-level calls may stand."""
+        line = 1
+        for statement in self.tree.body:
+            is_text = isinstance(statement, ast.Expr) and isinstance(statement.value, ast.Constant)
+            if isinstance(statement, (ast.Import, ast.ImportFrom)) or is_text:
+                line = (statement.end_lineno or statement.lineno) + 1
+            elif not isinstance(statement, (ast.Try, ast.If)) or not _only_imports(statement):
+                break
+        return line
+
+    def imports_fx(self) -> bool:
+        return any(
+            isinstance(node, ast.Import) and any(alias.name == "torch.fx" and not alias.asname for alias in node.names)
+            for node in self.tree.body
+        )
+
+
+def _only_imports(statement: ast.Try | ast.If) -> bool:
+    return all(isinstance(node, (ast.Import, ast.ImportFrom)) for node in statement.body)
+
+
+class Sources:
+    """Parsed files by path, each read once; None for a file that cannot be read any more."""
+
+    def __init__(self, read: Read) -> None:
+        self._read = read
+        self._known: dict[str, Source | None] = {}
+
+    def get(self, path: str) -> Source | None:
+        if path not in self._known:
+            try:
+                self._known[path] = Source(parse(path, self._read(path)))
+            except (OSError, KeyError, UnreadableSource):
+                self._known[path] = None
+        return self._known[path]

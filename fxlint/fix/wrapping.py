@@ -1,0 +1,95 @@
+"""`torch.fx.wrap`: a function that is a global of the file becomes one node."""
+
+from __future__ import annotations
+
+import ast
+import builtins
+from collections.abc import Iterator
+
+from fxlint.findings import Suggestion
+from fxlint.fix.site import Site
+from fxlint.fix.source import Source
+
+_BUILTINS = frozenset({"len", "max", "min", "any", "all", "round", "sum", "bin", "hex", "oct", "chr", "divmod", "hash"})
+"""Builtin functions whose result the graph can hold. Types such as int stay out: the file may ask isinstance of them."""
+
+
+def called(site: Site) -> Iterator[Suggestion]:
+    """Wrap the function that the construct calls by a bare name, with those it needs in the same expression."""
+    node = site.node
+    if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and _can_wrap(site.source, node.func.id):
+        yield _wrap(site.source, [node.func.id, *_met_next(site, node)])
+
+
+def helper(site: Site) -> Iterator[Suggestion]:
+    """Wrap the helper function that the construct lies in, where it is called by a bare name."""
+    for source, call in site.calls():
+        if isinstance(call.func, ast.Name) and _is_function(source, call.func.id):
+            yield _wrap(source, [call.func.id])
+            return
+
+
+def _wrap(source: Source, names: list[str]) -> Suggestion:
+    line = source.after_imports()
+    calls = "".join(f'torch.fx.wrap("{name}")\n' for name in names)
+    head = "" if source.imports_fx() else "import torch.fx\n"
+    listed = " and ".join(f"`{name}`" for name in names)
+    verb = "become nodes" if len(names) > 1 else "becomes a node"
+    return Suggestion(
+        "wrap",
+        f"wrap {listed} at the top level of {source.path}, before line {line}: calls in this file {verb}",
+        (source.insert(line, f"{head}\n{calls}" if line > 1 else f"{head}\n{calls}\n"),),
+        wrap=", ".join(names),
+    )
+
+
+def _met_next(site: Site, call: ast.Call) -> list[str]:
+    """Functions of ``math`` that get the result of the call, in a file where the stock Tracer does not wrap them."""
+    if all(root.rpartition("::")[0] == site.source.path for root in site.finding.modules):
+        return []
+    function = site.function or site.source.tree
+    names = [
+        node.func.id
+        for node in ast.walk(function)
+        if isinstance(node, ast.Call)
+        and isinstance(node.func, ast.Name)
+        and node is not call
+        and _imported_from(site.source, node.func.id) in ("math", "cmath")
+    ]
+    return list(dict.fromkeys(names))
+
+
+def _can_wrap(source: Source, name: str) -> bool:
+    bound = _binding(source, name)
+    if bound is None:
+        return name in _BUILTINS and hasattr(builtins, name)
+    return _is_function(source, name)
+
+
+def _is_function(source: Source, name: str) -> bool:
+    """Whether a global of the file is a plain function, as far as the file shows; scripted ones cannot be wrapped."""
+    bound = _binding(source, name)
+    if isinstance(bound, ast.FunctionDef):
+        return not any("script" in source.text(decorator) for decorator in bound.decorator_list)
+    return isinstance(bound, ast.ImportFrom) and not name[:1].isupper()
+
+
+def _imported_from(source: Source, name: str) -> str | None:
+    bound = _binding(source, name)
+    return bound.module if isinstance(bound, ast.ImportFrom) else None
+
+
+def _binding(source: Source, name: str) -> ast.stmt | None:
+    """The statement of the top level that binds a name."""
+    for statement in source.tree.body:
+        if isinstance(statement, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)) and statement.name == name:
+            return statement
+        if isinstance(statement, (ast.Import, ast.ImportFrom)) and any(
+            (alias.asname or alias.name) == name for alias in statement.names
+        ):
+            return statement
+        if isinstance(statement, ast.Assign) and any(
+            isinstance(target, ast.Name) and target.id == name for target in statement.targets
+        ):
+            return statement
+    return None
