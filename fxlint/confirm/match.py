@@ -160,13 +160,13 @@ def new_findings(
     kind_of: Callable[[Root, Met], Kind | None],
 ) -> tuple[Finding, ...]:
     """Findings for what nobody predicted, one per place and code. A place that has a finding already gets no other."""
-    taken = {root: [finding.location for finding in findings if root in finding.modules] for root in traces}
+    taken = {root: [finding for finding in findings if root in finding.modules] for root in traces}
     added: dict[tuple[str, Location], Finding] = {}
     for root, met in sorted(unpredicted, key=lambda item: item[1].answers):
         if met.family is None or met.caught or traces[root].confirmed.verdict == "traces":
             continue  # a failure that the code under lint catches changes the graph, but keeps nothing from tracing
         kind = kind_of(roots[root], met)
-        if kind is None or any(_overlap(kind.location, location) for location in taken[root]):
+        if kind is None or any(_says_it(finding, kind) for finding in taken[root]):
             continue
         finding = _finding(root, met, kind, rules, traces[root])
         if finding is None:
@@ -174,7 +174,7 @@ def new_findings(
         key = (finding.code, finding.location)
         known = added.get(key)
         added[key] = finding if known is None else replace(known, modules=tuple(dict.fromkeys((*known.modules, root))))
-        taken[root].append(kind.location)
+        taken[root].append(finding)
     return tuple(added.values())
 
 
@@ -237,6 +237,14 @@ def _inside(location: Location, place: Place) -> bool:
     return (location.line, location.column) <= (place.line, place.column) and (
         place.last_line, place.end_column
     ) <= (location.end_line, location.end_column)  # fmt: skip
+
+
+def _says_it(finding: Finding, kind: Kind) -> bool:
+    """Whether a finding already tells of what happened there: a stand-in may make a second event of the first one."""
+    if finding.location == kind.location:
+        return True
+    family = finding.event.partition(".")[0]
+    return family == kind.event.partition(".")[0] and _overlap(finding.location, kind.location)
 
 
 def _overlap(first: Location, second: Location) -> bool:

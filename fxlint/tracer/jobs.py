@@ -7,8 +7,9 @@ A batch is a JSON object:
 
 with file = {"id", "file": path, "module": dotted name, "package": whether the name is importable, "sys_path": [...],
 "roots": [root, ...]} and root = {"id", "kind", "qualname", "instances": [expr, ...], "inputs": expr or null,
-"suggestions": [...]}. Suggestions: {"id", "kind": "concrete_args", "expr"}, {"id", "kind": "wrap", "file", "name"} and
-{"id", "kind": "rewrite", "files": {path: source}}.
+"suggestions": [...]}. A suggestion has an "id" and at least one of "files": {path: source} to execute anew,
+"wraps": [[path, name], ...], "expr": the concrete_args, and "tracer": {"leaf": [path, class]} or
+{"param_shapes_constant": true}.
 
 Answers are messages {"file", "kind", ...}: "stage" as it goes on; "failed" where the file could not be imported; per
 root "stock" (with "instance"), "recording", "suggestion" (with "suggestion": id) and "ended" when all is said, with
@@ -238,7 +239,7 @@ def _stock(candidate: Candidate, settings: Settings, send: Send) -> tuple[Builde
 def _isolated(suggestion: Spec, candidate: Candidate, module: ModuleType, root: Spec, settings: Settings) -> Message:
     """Try a suggestion in a process of its own."""
     if not CAN_FORK:
-        if suggestion["kind"] != "concrete_args":
+        if set(suggestion) != {"id", "expr"}:
             return {"verdict": "not-run", "reason": "it needs a process of its own, and this system cannot fork one"}
         return try_suggestion(suggestion, candidate, module, root, settings.user)
     answers: list[Message] = []

@@ -36,8 +36,22 @@ class Stock:
 
 def stock(root: Root, user: UserCode, concrete_args: dict[str, Any] | None = None) -> Stock:
     """Trace ``root`` as users do. Every exception counts: 20 of 54 measured failures raise no TraceError."""
+    return _done(lambda: torch.fx.symbolic_trace(root, concrete_args), user)
+
+
+def traced_by(tracer: torch.fx.Tracer, root: Root, user: UserCode) -> Stock:
+    """As ``stock``, by a Tracer with other settings."""
+    return _done(lambda: _graph_module(tracer, root), user)
+
+
+def _graph_module(tracer: torch.fx.Tracer, root: Root) -> torch.fx.GraphModule:
+    graph = tracer.trace(root)
+    return torch.fx.GraphModule(tracer.root, graph)
+
+
+def _done(trace: Callable[[], torch.fx.GraphModule], user: UserCode) -> Stock:
     try:
-        traced = torch.fx.symbolic_trace(root, concrete_args)
+        traced = trace()
         return Stock(traced, len(traced.graph.nodes), str(traced.graph)[:MAX_GRAPH_TEXT], traced.code[:MAX_GRAPH_TEXT])
     except BaseException as error:
         return Stock(error=failed(error, user))

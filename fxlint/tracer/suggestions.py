@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import inspect
 import linecache
+import os
 import sys
 from collections.abc import Callable, Mapping
 from types import FunctionType, ModuleType
@@ -15,7 +16,7 @@ from torch.utils import _pytree as pytree
 
 from .frames import UserCode, real_path
 from .instances import Builder, Candidate, CannotBuildError, candidates, evaluate, find, told_in_a_line
-from .stock import Root, Stock, stock
+from .stock import Root, Stock, stock, traced_by
 
 
 class CannotTryError(Exception):
@@ -25,67 +26,111 @@ class CannotTryError(Exception):
 def try_suggestion(
     suggestion: Mapping[str, Any], candidate: Candidate, module: ModuleType, root: Mapping[str, Any], user: UserCode
 ) -> dict[str, Any]:
-    """The outcome of one suggestion, as the worker reports it.
+    """The outcome of one suggestion, as the worker reports it. Its parts (see ``jobs.py``) are done one after the other.
 
     Changes this process for good where it wraps or rewrites: the caller gives it a process of its own.
     """
     try:
-        kind = suggestion["kind"]
-        if kind == "concrete_args":
-            return _with_concrete_args(suggestion["expr"], candidate, module, root.get("inputs"), user)
         before = Builder(candidate, user, "cpu")() if root.get("inputs") else None
-        if kind == "wrap":
-            _wrap(suggestion["file"], suggestion["name"])
-        elif kind == "rewrite":
+        if "files" in suggestion:
             module = _rewrite(suggestion["files"], module)
             candidate = _same_candidate(candidate, module, root)
-        else:
-            raise CannotTryError(f"suggestions of kind {kind} cannot be tried")
-        return _outcome(candidate, before, module, root.get("inputs"), user)
+        for file, name in suggestion.get("wraps", ()):
+            _wrap(file, name)
+        concrete = _concrete(suggestion["expr"], module) if "expr" in suggestion else None
+        tracer = _Settings(suggestion["tracer"]) if "tracer" in suggestion else None
+        done = _traced(candidate, user, root.get("inputs"), concrete, tracer)
+        return _outcome(done, before, module, root.get("inputs"), concrete)
     except (CannotTryError, CannotBuildError) as error:
         return {"verdict": "not-run", "reason": str(error)}
     except BaseException as error:
         return {"verdict": "not-run", "reason": f"trying it raised {told_in_a_line(error, user)}"}
 
 
-def _with_concrete_args(
-    expr: str, candidate: Candidate, module: ModuleType, inputs: str | None, user: UserCode
-) -> dict[str, Any]:
+def _concrete(expr: str, module: ModuleType) -> dict[str, Any]:
     concrete = evaluate(expr, module)
     if not isinstance(concrete, dict):
         raise CannotTryError(f"concrete_args must be a dict, {expr} is a {type(concrete).__name__}")
-    done, original = _traced(candidate, user, inputs, concrete)
-    outcome = done.to_json()
-    if inputs is not None and done.traced is not None:
-        outcome["equal_outputs"] = _equal_bound(original, done.traced, evaluate(inputs, module), concrete)
-    return outcome
+    return concrete
 
 
 def _outcome(
-    candidate: Candidate, before: Root | None, module: ModuleType, inputs: str | None, user: UserCode
+    done: Stock, before: Root | None, module: ModuleType, inputs: str | None, concrete: dict[str, Any] | None
 ) -> dict[str, Any]:
-    done, _ = _traced(candidate, user, inputs, None)
     outcome = done.to_json()
     if before is not None and inputs is not None and done.traced is not None:
-        outcome["equal_outputs"] = _equal(before, done.traced, evaluate(inputs, module))
+        given = evaluate(inputs, module)
+        equal = _equal(before, done.traced, given) if not concrete else _equal_bound(before, done.traced, given, concrete)
+        outcome["equal_outputs"] = equal
     return outcome
 
 
-def _traced(candidate: Candidate, user: UserCode, inputs: str | None, concrete: Any) -> tuple[Stock, Root]:
-    """The stock verdict, and the instance as it was built: on the CPU where outputs are to be compared."""
+def _traced(
+    candidate: Candidate,
+    user: UserCode,
+    inputs: str | None,
+    concrete: dict[str, Any] | None,
+    settings: _Settings | None,
+) -> Stock:
+    """The verdict of the stock Tracer, with settings where a suggestion is about those.
+
+    The instance is built on the CPU where outputs are to be compared.
+    """
     devices = ("cpu",) if inputs is not None else ("meta", "cpu")
     for device in devices:
-        build = Builder(candidate, user, device)
         try:
-            root = build()
+            root = Builder(candidate, user, device)()
         except CannotBuildError:
             if device == devices[-1]:
                 raise
             continue
-        done = stock(root, user, concrete)
+        done = stock(root, user, concrete) if settings is None else settings.trace(root, user)
         if device == "cpu" or done.error is None or not about_meta(done.error.message):
-            return done, build()
+            return done
     raise CannotTryError("no instance could be built")
+
+
+class _Settings:
+    """What a suggestion tells the Tracer: the file and the name of a class that is a leaf, or ``param_shapes_constant``."""
+
+    def __init__(self, said: Mapping[str, Any]) -> None:
+        self._leaf = _class(*said["leaf"]) if "leaf" in said else None
+        self._param_shapes_constant = bool(said.get("param_shapes_constant"))
+
+    def trace(self, root: Root, user: UserCode) -> Stock:
+        leaf = self._leaf
+
+        class Tracer(torch.fx.Tracer):
+            def is_leaf_module(self, m: torch.nn.Module, module_qualified_name: str) -> bool:
+                return (leaf is not None and isinstance(m, leaf)) or super().is_leaf_module(m, module_qualified_name)
+
+        if leaf is not None and isinstance(root, leaf):
+            root = _holder(root)  # the root itself is never a leaf
+        return traced_by(Tracer(param_shapes_constant=self._param_shapes_constant), root, user)
+
+
+def _class(file: str, qualname: str) -> type:
+    found = find(_module_of(file), qualname, ()).obj
+    if not isinstance(found, type):
+        raise CannotTryError(f"{qualname} is no class")
+    return found
+
+
+def _holder(layer: torch.nn.Module) -> torch.nn.Module:
+    """A module that only calls the layer, with its required parameters by name."""
+    signature = inspect.signature(layer.forward)
+    names = [
+        parameter.name
+        for parameter in signature.parameters.values()
+        if parameter.kind in (parameter.POSITIONAL_ONLY, parameter.POSITIONAL_OR_KEYWORD)
+        and parameter.default is parameter.empty
+    ]
+    listed = ", ".join(names)
+    scope: dict[str, Any] = {}
+    exec(f"def forward(self, {listed}):\n    return self.layer({listed})\n", scope)
+    holder = type("Holder", (torch.nn.Module,), {"forward": scope["forward"]})()
+    holder.layer = layer
+    return holder
 
 
 def about_meta(message: str) -> bool:
@@ -93,15 +138,18 @@ def about_meta(message: str) -> bool:
     return "meta" in message.lower()
 
 
-def _wrap(file: str, name: str) -> None:
-    """``torch.fx.wrap(name)`` as if it stood at the top level of the module in ``file``."""
+def _module_of(file: str) -> ModuleType:
     for module in list(sys.modules.values()):
         origin = getattr(module, "__file__", None)
         if isinstance(origin, str) and real_path(origin) == real_path(file):
-            # torch.fx.wrap looks at the frame that calls it: it must be the module's own top level
-            exec(compile(f"__import__('torch').fx.wrap({name!r})", "<wrap>", "exec"), vars(module))
-            return
-    raise CannotTryError("the module that the wrap belongs in was not imported")
+            return module
+    raise CannotTryError(f"{os.path.basename(file)} was not imported")
+
+
+def _wrap(file: str, name: str) -> None:
+    """``torch.fx.wrap(name)`` as if it stood at the top level of the module in ``file``."""
+    # torch.fx.wrap looks at the frame that calls it: it must be the module's own top level
+    exec(compile(f"__import__('torch').fx.wrap({name!r})", "<wrap>", "exec"), vars(_module_of(file)))
 
 
 def _rewrite(files: Mapping[str, str], root: ModuleType) -> ModuleType:
@@ -134,8 +182,16 @@ def _execute(module: ModuleType, text: str) -> ModuleType:
             setattr(fresh, name, getattr(module, name))
     linecache.cache[file] = (len(text), None, text.splitlines(keepends=True), file)  # what inspect.getsource reads
     sys.modules[module.__name__] = fresh
+    _forget_wraps(module)
     exec(compile(text, file, "exec", dont_inherit=True), vars(fresh))
     return fresh
+
+
+def _forget_wraps(module: ModuleType) -> None:
+    """Drop what the module's first text gave to torch.fx.wrap: a wrong name there would fail every later trace."""
+    wrapped = torch.fx._symbolic_trace._wrapped_fns_to_patch
+    for key in [key for key, scope in list(wrapped.items()) if scope is vars(module)]:
+        del wrapped[key]
 
 
 def _rebind(old: ModuleType, fresh: ModuleType) -> None:

@@ -277,30 +277,30 @@ class TestSuggestions:
         return answer
 
     def test_concrete_args(self, work):
-        answer = self.outcome(work, self.FLAG, {"kind": "concrete_args", "expr": "{'flag': True}"})
+        answer = self.outcome(work, self.FLAG, {"expr": "{'flag': True}"})
         assert answer["verdict"] == "traces"
         assert "equal_outputs" not in answer
 
     def test_outputs_are_compared_where_there_are_inputs(self, work):
-        suggestion = {"kind": "concrete_args", "expr": "{'flag': False}"}
+        suggestion = {"expr": "{'flag': False}"}
         assert self.outcome(work, self.FLAG, suggestion, inputs="(torch.randn(3),)")["equal_outputs"] is True
 
     def test_an_expression_that_cannot_be_evaluated(self, work):
-        answer = self.outcome(work, self.FLAG, {"kind": "concrete_args", "expr": "{'flag': nowhere}"})
+        answer = self.outcome(work, self.FLAG, {"expr": "{'flag': nowhere}"})
         assert answer["verdict"] == "not-run"
         assert "NameError" in answer["reason"]
 
     def test_wrap(self, work, tmp_path):
         text = "class Net(nn.Module):\n    def forward(self, x):\n        return x / len(x)\n"
-        suggestion = {"kind": "wrap", "file": str(tmp_path / "net.py"), "name": "len"}
+        suggestion = {"wraps": [[str(tmp_path / "net.py"), "len"]]}
         answer = self.outcome(work, text, suggestion, inputs="(torch.randn(3),)")
         assert (answer["verdict"], answer["equal_outputs"]) == ("traces", True)
         assert "call_function[target=builtins.len]" in answer["graph"]["text"]
 
     def test_a_wrap_that_fails_hurts_nothing_else(self, work, tmp_path):
         suggestions = [
-            {"id": "1", "kind": "wrap", "file": str(tmp_path / "net.py"), "name": "nowhere"},
-            {"id": "2", "kind": "concrete_args", "expr": "{'flag': True}"},
+            {"id": "1", "wraps": [[str(tmp_path / "net.py"), "nowhere"]]},
+            {"id": "2", "expr": "{'flag': True}"},
         ]
         messages = work({"net.py": self.FLAG}, roots=[root(suggestions=suggestions)])
         assert [
@@ -321,7 +321,7 @@ class TestSuggestions:
     def test_rewrite(self, work, tmp_path, rewritten, verdict, equal):
         text = "class Net(nn.Module):\n    def forward(self, x):\n        return x if x.sum() > 0 else -x\n"
         new = "import torch\nimport torch.nn as nn\n" + text.replace("x if x.sum() > 0 else -x", rewritten)
-        suggestion = {"kind": "rewrite", "files": {str(tmp_path / "net.py"): new}}
+        suggestion = {"files": {str(tmp_path / "net.py"): new}}
         answer = self.outcome(work, text, suggestion, inputs="(torch.randn(3),)")
         assert (answer["verdict"], answer.get("equal_outputs")) == (verdict, equal)
 
@@ -329,12 +329,12 @@ class TestSuggestions:
         helper = "def scale(x):\n    return x / len(x)\n"
         net = "from helper import scale\nclass Net(nn.Module):\n    def forward(self, x):\n        return scale(x)\n"
         fixed = helper.replace("len(x)", "x.size(0)")
-        suggestion = {"id": "1", "kind": "rewrite", "files": {str(tmp_path / "helper.py"): fixed}}
+        suggestion = {"id": "1", "files": {str(tmp_path / "helper.py"): fixed}}
         messages = work({"helper.py": helper, "net.py": net}, roots=[root(suggestions=[suggestion])])
         assert [answer["verdict"] for answer in of_kind(messages, "suggestion")] == ["traces"]
 
     def test_a_rewrite_that_does_not_compile(self, work, tmp_path):
-        suggestion = {"kind": "rewrite", "files": {str(tmp_path / "net.py"): "def ("}}
+        suggestion = {"files": {str(tmp_path / "net.py"): "def ("}}
         answer = self.outcome(work, NET, suggestion)
         assert answer["verdict"] == "not-run"
         assert "SyntaxError" in answer["reason"]
