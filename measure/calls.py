@@ -391,9 +391,7 @@ def returned_names(results: Mapping[str, list[dict[str, Any]]]) -> list[str]:
 def main() -> None:
     parser = argparse.ArgumentParser(description="Measure calls with traced arguments under the stock tracer.")
     parser.add_argument("--out", type=Path, required=True)
-    parser.add_argument(
-        "--only", nargs="*", default=[], help="measure names with these prefixes, leave the rest as it is"
-    )
+    parser.add_argument("--only", nargs="*", default=[], help="names with these prefixes, or: operations")
     parser.add_argument("--jobs", type=int, default=2)
     options = parser.parse_args()
     torch.set_num_threads(1)
@@ -406,9 +404,9 @@ def main() -> None:
         os.chdir(scratch)  # some callables write files
         results = in_forks(rows, names, options.jobs)
         results.update(in_forks(rows, returned_names(results), options.jobs))
-        special = None if options.only else operations.measure_operations()
+        special = operations.measure_operations() if not options.only or "operations" in options.only else None
         os.chdir(here)
-    table.update(out, torch.__version__.partition("+")[0], results, special)
+    table.update(out, torch.__version__.partition("+")[0], results, special, whole=not options.only)
     print(f"{len(results)} of {len(names)} callables in {time.monotonic() - started:.0f} s")
 
 

@@ -32,15 +32,14 @@ Rows = Mapping[str, list[dict[str, Any]]]
 Number = Callable[[Iterable[Any] | None], str]
 
 
-def update(path: Path, release: str, results: Rows, special: Mapping[str, Any] | None) -> None:
-    """Put the results of one release into the file; without ``special`` they complete what it says of the release."""
+def update(path: Path, release: str, results: Rows, special: Mapping[str, Any] | None, whole: bool) -> None:
+    """Put the results of one release into the file; unless they are the ``whole``, its other entries stay."""
     old: dict[str, Any] = {"releases": [], "outcomes": [NODE]}
     if path.exists():
         old = json.loads(path.read_text(encoding="utf-8"))
     everything = {r: {name: expand(old, name, r) for name in TABLES} for r in old["releases"]}
-    kept = everything.pop(release, {name: {} for name in TABLES}) if special is None else {name: {} for name in TABLES}
-    if special is not None:
-        everything.pop(release, None)
+    before = everything.pop(release, None)
+    kept = {name: {} for name in TABLES} if whole or before is None else before
     pool = _needed(old["outcomes"], [*everything.values(), kept])
     number = _numbering(pool)
     kept["calls"] |= {name: "|".join(_encode(row, number) for row in rows) for name, rows in results.items()}
@@ -48,8 +47,7 @@ def update(path: Path, release: str, results: Rows, special: Mapping[str, Any] |
         kept["operations"] = {name: _encode_cases(cases, number) for name, cases in special["operations"].items()}
         kept["instance"], kept["attributes"] = special["instance"], special["attributes"]
     everything[release] = kept
-    newest = max(everything, key=version)
-    groups = _groups(everything[newest]["calls"])
+    groups = _groups(everything[max(everything, key=version)]["calls"])
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_text(compose(everything, outcomes=pool, machine=MACHINE, groups=groups), encoding="utf-8")
 
@@ -82,7 +80,7 @@ def _needed(pool: list[Any], tables: Iterable[Mapping[str, Mapping[str, str]]]) 
         for entry in table["calls"].values():
             used |= set(map(int, re.findall(r"(?<![\w:])\d+(?![\w:])|(?<=:)\d+", entry.replace("*", " "))))
         for entry in table["operations"].values():
-            used |= set(map(int, re.findall(r"(?<==)\d+|^\d+", entry)))
+            used |= set(map(int, re.findall(r"\d+(?==)", entry)))
     return [outcome if index in used else None for index, outcome in enumerate(pool)]
 
 
@@ -113,10 +111,13 @@ def _encode(row: Mapping[str, Any], number: Number) -> str:
 
 
 def _encode_cases(cases: Mapping[str, Any], number: Number) -> str:
-    """``default|case=outcome|...``: the most frequent outcome first, then the cases that differ from it."""
-    coded = {case: number(outcome) for case, outcome in cases.items()}
-    counts = sorted(set(coded.values()), key=lambda code: (-list(coded.values()).count(code), int(code)))
-    return "|".join([counts[0], *(f"{case}={code}" for case, code in sorted(coded.items()) if code != counts[0])])
+    """``outcome=case,case|outcome=case``."""
+    grouped: dict[str, list[str]] = {}
+    for case, outcome in sorted(cases.items()):
+        grouped.setdefault(number(outcome), []).append(case)
+    return "|".join(
+        f"{code}={','.join(found)}" for code, found in sorted(grouped.items(), key=lambda pair: int(pair[0]))
+    )
 
 
 def expand(data: Mapping[str, Any], table: str, release: str) -> dict[str, Any]:

@@ -316,19 +316,14 @@ def operation(name: str, *operands: str, release: str | None = None) -> Outcome:
     entry = _entry("calls.json", "operations", name, release)
     if entry is None:
         return UNKNOWN
-    case = " ".join(operands)
-    common, cases = _cases(entry)
-    if case in cases:
-        return _outcome(cases[case])
-    # a pair of kinds that was not tried: only kinds that occur with the operator can take its most frequent outcome
-    known = {word for words in cases for word in words.split()} | {"traced"}
-    return _outcome(common) if any("traced" in w or "*" in w for w in operands) and set(operands) <= known else UNKNOWN
+    number = _cases(entry).get(" ".join(operands))
+    return UNKNOWN if number is None else _outcome(number)
 
 
 @cache
-def _cases(entry: str) -> tuple[int, dict[str, int]]:
-    common, *rest = entry.split("|")
-    return int(common), {case: int(code) for case, _, code in (part.rpartition("=") for part in rest)}
+def _cases(entry: str) -> dict[str, int]:
+    groups = (group.partition("=") for group in entry.split("|"))
+    return {case: int(code) for code, _, cases in groups for case in cases.split(",")}
 
 
 def instance_of(name: str, release: str | None = None) -> bool | None:
