@@ -1,4 +1,4 @@
-"""The pipeline: files -> predict -> confirm -> selection -> Report."""
+"""The pipeline: files -> predict -> suggest -> confirm -> selection -> Report."""
 
 from __future__ import annotations
 
@@ -35,6 +35,11 @@ def run(paths: Sequence[str], config: Config, rules: RuleSet, log: Log = lambda 
     clock.lap(f"found {len(files.paths)} files")
     prediction = predict(files.paths, rules, (config.root,))
     clock.lap(f"predicted {len(prediction.modules)} modules, {len(prediction.findings)} findings")
+    if prediction.findings:
+        from fxlint.fix import with_suggestions
+
+        prediction = with_suggestions(prediction)
+        clock.lap(f"suggested {sum(len(finding.suggestions) for finding in prediction.findings)} ways out")
     if config.confirm:
         prediction = _confirm(prediction, rules, replace(config, python=python))
         traced = sum(module.confirmed.verdict != "not-run" for module in prediction.modules)

@@ -97,7 +97,9 @@ class Check:
 class Suggestion:
     """A way out. ``concrete_args`` is a Python expression for the dictionary, for suggestions of that kind.
 
-    ``wrap`` names the global that ``torch.fx.wrap`` takes, and the edit says in which file and line it must stand.
+    ``wrap`` names the globals that ``torch.fx.wrap`` takes, with ``, `` between them, and the edit says in which file and
+    line that must stand. ``tracer`` is for leaf and config: the id of the class that the Tracer takes for a leaf
+    (``path::Class``), or an argument of ``torch.fx.Tracer`` that is to be True.
     ``safe`` is only ever set after a check that traced.
     """
 
@@ -106,8 +108,14 @@ class Suggestion:
     edits: tuple[Edit, ...] = ()
     concrete_args: str | None = None
     wrap: str | None = None
+    tracer: str | None = None
     safe: bool = False
     checked: Check | None = None
+
+    @property
+    def is_advice(self) -> bool:
+        """Whether there are only words in it, and nothing that the tracer could try."""
+        return not (self.edits or self.concrete_args or self.tracer)
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,18 +5,14 @@ Needs the standard library only; torch is the worker's (``fxlint/tracer``).
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import replace
 
 from fxlint.findings import (
-    Check,
     Confirmation,
     Confirmed,
-    Finding,
     Prediction,
     Problem,
     Root,
-    Suggestion,
 )
 from fxlint.rules import RuleSet
 
@@ -26,7 +22,8 @@ from .match import match, new_findings
 from .pool import Message, Pool
 from .settings import ConfirmSettings
 from .traces import Met, Reading, Trace
-from .work import batches, linted_files, suggestion_id
+from .tries import checked
+from .work import batches, linted_files
 
 __all__ = ["ConfirmSettings", "confirm"]
 
@@ -49,7 +46,7 @@ def confirm(prediction: Prediction, rules: RuleSet, settings: ConfirmSettings) -
     matched = match(prediction.findings, traces)
     roots = {module.root.id: module.root for module in prediction.modules}
     added = new_findings(matched.unpredicted, matched.findings, traces, roots, rules, sources.kind_of)
-    findings = tuple(_checked(finding, number, traces) for number, finding in enumerate(matched.findings))
+    findings = tuple(checked(finding, number, traces) for number, finding in enumerate(matched.findings))
     return Prediction(
         modules=tuple(replace(module, confirmed=traces[module.root.id].confirmed) for module in prediction.modules),
         findings=(*findings, *added),
@@ -117,29 +114,6 @@ class _Sources:
         if met.place is None:
             return kind_of_root(met, root.path, root.line, self.text(root.path))
         return kind_of(met, met.place, self.text(met.place.path))
-
-
-def _checked(finding: Finding, number: int, traces: Mapping[str, Trace]) -> Finding:
-    """The finding with its suggestions checked: by the first of its roots that they could be tried on."""
-    if not finding.suggestions:
-        return finding
-    return replace(
-        finding,
-        suggestions=tuple(
-            _with_check(suggestion, suggestion_id(number, position), finding, traces)
-            for position, suggestion in enumerate(finding.suggestions)
-        ),
-    )
-
-
-def _with_check(suggestion: Suggestion, key: str, finding: Finding, traces: Mapping[str, Trace]) -> Suggestion:
-    known = [traces[root] for root in finding.modules if root in traces]
-    checks = [trace.checks[key] for trace in known if key in trace.checks]
-    ran = next((check for check in checks if check.verdict != "not-run"), None) or next(iter(checks), None)
-    if ran is None:
-        reason = next((trace.confirmed.reason for trace in known if trace.confirmed.reason), "it was not tried")
-        ran = Check("not-run", reason=reason)
-    return replace(suggestion, checked=ran, safe=ran.verdict == "traces" and ran.equal_outputs is True)
 
 
 def _not_run(prediction: Prediction, reason: str) -> Prediction:

@@ -1,7 +1,7 @@
 """Ways out of findings: from a finding and the source to suggestions. Nothing here is tried; the tracer does that.
 
-A family of fixes is a function from a Site to suggestions, in a file with its kin. ``FAMILIES`` says which are asked for
-an event, the best one first.
+A family of fixes is a function from a Site to suggestions, in a file with its kin. ``FAMILIES`` says which are asked
+for an event, the best one first.
 """
 
 from __future__ import annotations
@@ -24,9 +24,9 @@ from fxlint.fix import (
     wrapping,
 )
 from fxlint.fix.site import Site
-from fxlint.fix.source import Read, Sources
+from fxlint.fix.source import Read, Sources, read_text
 
-__all__ = ["suggest", "with_suggestions"]
+__all__ = ["Read", "read_text", "suggest", "with_suggestions"]
 
 Family = Callable[[Site], Iterator[Suggestion]]
 
@@ -62,7 +62,7 @@ FAMILIES: Final[dict[str, tuple[Family, ...]]] = {
     "round.call": (sizes.number, wrapping.called, extract.value, wrapping.helper),
     "float.math": (sizes.root, wrapping.called, extract.value, wrapping.helper),
     "math.recorded": (sizes.root,),
-    "format.spec": (library.printed, extract.value),
+    "format.spec": (library.printed, extract.formatted),
     "setitem.assign": (items.assigned, items.advised),
     "setitem.augmented": (items.assigned, items.advised),
     "setitem.delete": (arguments.structure,),
@@ -78,7 +78,7 @@ FAMILIES: Final[dict[str, tuple[Family, ...]]] = {
     "output.type": (library.plain_output,),
     "output.generator": (library.plain_output,),
     "raise.reached": (branches.dropped, arguments.missing_inputs),
-    "raise.attribute": (arguments.missing_inputs,),
+    "raise.attribute": (arguments.missing_inputs, library.renamed_field),
     "raise.type": (arguments.missing_inputs,),
     "module.unregistered": (modules.registered, modules.contained, modules.looped),
     "signature.variadic": (library.named_parameters,),
@@ -89,16 +89,19 @@ FAMILIES: Final[dict[str, tuple[Family, ...]]] = {
 }
 
 
-def suggest(finding: Finding, read: Read) -> tuple[Suggestion, ...]:
+def suggest(finding: Finding, read: Read = read_text) -> tuple[Suggestion, ...]:
     """The ways out of a finding, the best one first; ``read`` gives the text of a file by its path."""
     return _suggest(finding, Sources(read))
 
 
-def with_suggestions(prediction: Prediction, read: Read) -> Prediction:
-    """The prediction with suggestions in its findings."""
+def with_suggestions(prediction: Prediction, read: Read = read_text) -> Prediction:
+    """The prediction with suggestions in those of its findings that have none."""
     sources = Sources(read)
-    findings = tuple(replace(finding, suggestions=_suggest(finding, sources)) for finding in prediction.findings)
-    return replace(prediction, findings=findings)
+    findings = (
+        finding if finding.suggestions else replace(finding, suggestions=_suggest(finding, sources))
+        for finding in prediction.findings
+    )
+    return replace(prediction, findings=tuple(findings))
 
 
 def _suggest(finding: Finding, sources: Sources) -> tuple[Suggestion, ...]:

@@ -60,10 +60,14 @@ def structure(site: Site) -> Iterator[Suggestion]:
     if keys:
         tested = node.left.value if isinstance(node, ast.Compare) and isinstance(node.left, ast.Constant) else None
         without = [one for one in keys if one != tested]
-        for chosen in ([without, [*without, tested]] if tested is not None else [keys]):
+        choices: list[list[object]] = [[*without], [*without, tested]] if tested is not None else [[*keys]]
+        for chosen in choices:
             items = ", ".join(f"{one!r}: {PH}" for one in chosen)
             yield bound({parameter.name: f"{{{items}}}"}, f"trace with the keys of `{parameter.name}` known")
-    elif site.event.startswith("iter.") and _is_list(parameter):
+    elif site.event == "kwargs.unpack" and not _is_variadic(parameter):
+        text = f"trace with the keys of `{parameter.name}` known: concrete_args={{'{parameter.name}': {{...: {PH}}}}}"
+        yield Suggestion("concrete_args", text)
+    elif site.event.startswith("iter.") and not _is_variadic(parameter) and _is_list(parameter):
         yield bound({parameter.name: f"[{PH}, {PH}]"}, f"trace with the length of `{parameter.name}` known, here 2")
 
 
@@ -98,7 +102,9 @@ def _literal(node: ast.expr | None) -> list[str]:
     """The source of a plain constant, as a list of one; an empty list for anything else."""
     if isinstance(node, ast.Constant) and not isinstance(node.value, (bytes, type(...))):
         return [repr(node.value)]
-    negative = isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.USub) and isinstance(node.operand, ast.Constant)
+    negative = (
+        isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.USub) and isinstance(node.operand, ast.Constant)
+    )
     return [ast.unparse(node)] if negative and node is not None else []
 
 
@@ -120,6 +126,8 @@ def _tested_names(site: Site) -> list[str]:
 
 def _keys_of(site: Site) -> list[str]:
     """The keys of a dictionary display or ModuleDict that ``self.NAME[...]`` or a global ``NAME[...]`` looks into."""
+    if isinstance(site.node, ast.Call):
+        return [repr(name) for name in _modules_of(site)]
     table = site.node.value if isinstance(site.node, ast.Subscript) else None
     if isinstance(table, ast.Attribute):
         scope: ast.AST | None = site.class_of
@@ -129,11 +137,21 @@ def _keys_of(site: Site) -> list[str]:
         return []
     wanted = site.text(table)
     for node in ast.walk(scope) if scope is not None else ():
-        targets = node.targets if isinstance(node, ast.Assign) else [node.target] if isinstance(node, ast.AnnAssign) else []
+        targets = (
+            node.targets if isinstance(node, ast.Assign) else [node.target] if isinstance(node, ast.AnnAssign) else []
+        )
         if any(site.text(target) == wanted for target in targets):
             displays = [found for found in ast.walk(node) if isinstance(found, ast.Dict)]
             return [text for found in displays[:1] for one in found.keys for text in _literal(one)]
     return []
+
+
+def _modules_of(site: Site) -> list[str]:
+    """The attributes that ``getattr(self, name)`` can find: those that the class sets to what it has made."""
+    nodes = ast.walk(site.class_of) if site.class_of is not None else ()
+    made = [node for node in nodes if isinstance(node, ast.Assign) and isinstance(node.value, ast.Call)]
+    targets = [target for node in made for target in node.targets if isinstance(target, ast.Attribute)]
+    return list(dict.fromkeys(target.attr for target in targets if site.text(target.value) == "self"))
 
 
 def _keys_used(parameter: Parameter) -> list[str]:
@@ -148,6 +166,11 @@ def _keys_used(parameter: Parameter) -> list[str]:
         and isinstance(node.slice.value, str)
     ]
     return list(dict.fromkeys(found))
+
+
+def _is_variadic(parameter: Parameter) -> bool:
+    arguments = parameter.function.args
+    return parameter.name in [one.arg for one in (arguments.vararg, arguments.kwarg) if one is not None]
 
 
 def _is_list(parameter: Parameter) -> bool:

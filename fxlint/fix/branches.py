@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from fxlint.findings import Suggestion
 from fxlint.fix.conditions import negated, recorded
 from fxlint.fix.site import Site
-from fxlint.fix.snippet import atom, code, expression, template
+from fxlint.fix.snippet import code, expression, template
 
 _SETTLE = "decide it in `__init__`, or before the traced part: a size that never changes belongs to the configuration"
 
@@ -20,7 +20,7 @@ def choice(site: Site) -> Iterator[Suggestion]:
         return
     if isinstance(owner, ast.IfExp) and owner.test is _test(site, owner):
         new = _where(site, owner.test, owner.body, owner.orelse)
-        yield site.rewrite("compute both sides and choose", site.source.replace(owner, new))
+        yield site.replacement("compute both sides and choose", owner, new)
     elif isinstance(owner, ast.If):
         yield from _two_ways(site, owner)
 
@@ -32,10 +32,9 @@ def checked(site: Site) -> Iterator[Suggestion]:
         condition = code(recorded(expression(site.text(statement.test))))
         message = site.text(statement.msg) if statement.msg is not None else _quoted(_flat(site.text(statement.test)))
         yield _assertion(site, statement, condition, message)
-    elif isinstance(statement, ast.If) and not statement.orelse and isinstance(statement.body[0], ast.Raise):
-        if site.source.indent(statement):
-            condition = code(negated(expression(site.text(statement.test))))
-            yield _assertion(site, statement, condition, _message(site, statement.body[0]))
+    elif isinstance(statement, ast.If) and _only_raises(statement) and site.source.indent(statement):
+        condition = code(negated(expression(site.text(statement.test))))
+        yield _assertion(site, statement, condition, _message(site, statement.body[0]))
 
 
 def settled(site: Site) -> Iterator[Suggestion]:
@@ -45,14 +44,14 @@ def settled(site: Site) -> Iterator[Suggestion]:
 
 
 def dropped(site: Site) -> Iterator[Suggestion]:
-    """Drop a check that fails for a Proxy whatever the input is."""
+    """Drop a check of types, which fails for a Proxy whatever the input is."""
     statement = site.statement
-    if isinstance(statement, ast.Assert):
+    if isinstance(statement, ast.Assert) and _is_about_types(site, statement.test):
         yield site.rewrite("drop the check, or do it where forward is called", site.source.drop(statement))
     elif isinstance(statement, ast.Raise):
         owner = site.source.parents[statement]
         alone = isinstance(owner, ast.If) and owner.body == [statement] and not owner.orelse
-        if isinstance(owner, ast.If) and alone and site.source.indent(owner):
+        if isinstance(owner, ast.If) and alone and site.source.indent(owner) and _is_about_types(site, owner.test):
             yield site.rewrite("drop the check, or do it where forward is called", site.source.drop(owner))
 
 
@@ -64,10 +63,18 @@ def operators(site: Site) -> Iterator[Suggestion]:
     old = site.text(node)
     new = code(recorded(expression(old)))
     if new != old:
-        parent = site.source.parents[node]
-        if isinstance(parent, (ast.Compare, ast.BinOp, ast.UnaryOp, ast.Attribute)):
-            new = code(atom(expression(new)))
-        yield site.rewrite(f"use operators that are recorded: `{_flat(new)}`", site.source.replace(node, new))
+        yield site.replacement("use operators that are recorded", node, new)
+
+
+def _only_raises(statement: ast.If) -> bool:
+    return not statement.orelse and isinstance(statement.body[0], ast.Raise)
+
+
+def _is_about_types(site: Site, test: ast.expr) -> bool:
+    names = {node.func for node in ast.walk(test) if isinstance(node, ast.Call)}
+    return any(
+        site.text(name).rpartition(".")[2] in ("isinstance", "is_tensor", "type", "issubclass") for name in names
+    )
 
 
 def _owner(site: Site) -> ast.AST | None:

@@ -6,7 +6,7 @@ import ast
 import textwrap
 from collections.abc import Iterator, Sequence
 
-from fxlint.findings import Suggestion
+from fxlint.findings import Edit, Suggestion
 from fxlint.fix.site import Site
 from fxlint.fix.source import Source
 
@@ -15,6 +15,9 @@ _UNMOVABLE = (
     ast.Await, ast.Yield, ast.YieldFrom, ast.NamedExpr, ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef, ast.Lambda,
     ast.Global, ast.Nonlocal,
 )  # fmt: skip
+
+_METHODS = ("index", "count", "get")
+"""Methods of lists and dictionaries that no module has: what they are called on may be handed on as a value."""
 
 
 class _CannotMoveError(Exception):
@@ -28,10 +31,12 @@ def value(site: Site) -> Iterator[Suggestion]:
 
 def conditional(site: Site) -> Iterator[Suggestion]:
     """Move the conditional expression or the boolean operation around the finding."""
-    for node in site.source.around(site.node):
-        if isinstance(node, (ast.IfExp, ast.BoolOp)):
-            yield from _value(site, node)
-            return
+    yield from _around(site, (ast.IfExp, ast.BoolOp))
+
+
+def formatted(site: Site) -> Iterator[Suggestion]:
+    """Move the formatted text around the finding."""
+    yield from _around(site, (ast.JoinedStr,))
 
 
 def block(site: Site) -> Iterator[Suggestion]:
@@ -46,6 +51,12 @@ def block(site: Site) -> Iterator[Suggestion]:
         return
 
 
+def _around(site: Site, kinds: tuple[type[ast.expr], ...]) -> Iterator[Suggestion]:
+    node = next((node for node in (site.node, *site.source.around(site.node)) if isinstance(node, kinds)), None)
+    if node is not None:
+        yield from _value(site, node)
+
+
 def _value(site: Site, node: ast.AST) -> Iterator[Suggestion]:
     function = site.function
     parent = site.source.parents[node]
@@ -56,7 +67,7 @@ def _value(site: Site, node: ast.AST) -> Iterator[Suggestion]:
     except _CannotMoveError:
         return
     names = move.arguments(_locals(function))
-    name = _new_name(site.source, _target(site.statement, node) or "value")
+    name = _new_name(site.source, _about(site.statement, node))
     body = f"return {_one_piece(move.text(node))}"
     call = f"{name}({', '.join(names.values())})"
     yield _suggestion(site, name, list(names), body, site.source.replace(node, call))
@@ -93,10 +104,7 @@ def _block(site: Site, function: ast.FunctionDef, owner: ast.stmt) -> Suggestion
     )
 
 
-def _suggestion(site: Site, name: str, parameters: list[str], body: str, edit: object) -> Suggestion:
-    from fxlint.findings import Edit
-
-    assert isinstance(edit, Edit)
+def _suggestion(site: Site, name: str, parameters: list[str], body: str, edit: Edit) -> Suggestion:
     source = site.source
     owner = source.top_level(site.node)
     decorators = getattr(owner, "decorator_list", [])
@@ -105,7 +113,7 @@ def _suggestion(site: Site, name: str, parameters: list[str], body: str, edit: o
         line -= 1
     text = f"@torch.fx.wrap\ndef {name}({', '.join(parameters)}):\n{textwrap.indent(body, '    ')}\n\n\n"
     edits = [source.insert(line, text), edit]
-    if not source.imports_fx():
+    if not source.imports("torch.fx"):
         edits.insert(0, source.insert(source.after_imports(), "import torch.fx\n"))
     return site.rewrite(f"move it to a function at module level, `{name}`, which torch.fx.wrap makes one node", *edits)
 
@@ -130,8 +138,10 @@ class _Move:
         node = name
         while isinstance(parent := self._source.parents[node], ast.Attribute):
             node = parent
-        is_called = isinstance(parent, ast.Call) and parent.func is node
-        if not isinstance(node, ast.Attribute) or is_called or not isinstance(node.ctx, ast.Load):
+        if isinstance(parent, ast.Call) and parent.func is node:
+            method = node
+            node = method.value if isinstance(method, ast.Attribute) and method.attr in _METHODS else name
+        if not isinstance(node, ast.Attribute) or not isinstance(node.ctx, ast.Load):
             raise _CannotMoveError
         return node
 
@@ -149,9 +159,8 @@ class _Move:
             if isinstance(node, ast.Name) and node in self._attributes:
                 chain = self._source.text(self._attributes[node])
                 found[_flat(chain)] = chain
-            elif isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load):
-                if node.id in known and node.id not in bound_inside:
-                    found[node.id] = node.id
+            elif isinstance(node, ast.Name) and node.id in known - bound_inside and isinstance(node.ctx, ast.Load):
+                found[node.id] = node.id
         return found
 
     def text(self, node: ast.AST) -> str:
@@ -229,19 +238,22 @@ def _leaves(owner: ast.stmt) -> bool:
     return not isinstance(owner, loops) and not _has(owner, *loops) and _has(owner, ast.Break, ast.Continue)
 
 
-def _target(statement: ast.stmt, node: ast.AST) -> str | None:
-    """The name that the value of the statement is assigned to."""
+def _about(statement: ast.stmt, node: ast.expr) -> str:
+    """A word for an expression: the name that it is assigned to, or the function that it calls."""
     if isinstance(statement, ast.Assign) and isinstance(statement.targets[0], ast.Name):
         return statement.targets[0].id
-    return None
+    if isinstance(node, ast.Call) and isinstance(node.func, (ast.Name, ast.Attribute)):
+        return node.func.id if isinstance(node.func, ast.Name) else node.func.attr
+    return "value"
 
 
 def _new_name(source: Source, about: str) -> str:
     name = f"compute_{about.strip('_').lower()}"
     number = 2
     new = name
-    while new in source.file.text:
+    while new in source.file.text or new in source.names:
         new, number = f"{name}_{number}", number + 1
+    source.names.add(new)
     return new
 
 

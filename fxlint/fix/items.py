@@ -55,7 +55,11 @@ def _scattered(site: Site, target: ast.Subscript, value: str, is_number: bool) -
         return f"torch.slice_scatter({base}, {source}, {dim}{bounds})"
     if isinstance(part, (ast.Constant, ast.UnaryOp)):
         return f"torch.select_scatter({base}, {source}, {dim}, {site.text(part)})"
-    return f"torch.where({site.text(part)}, {value}, {base})" if len(parts) == 1 and isinstance(part, ast.Compare) else None
+    return (
+        f"torch.where({site.text(part)}, {value}, {base})"
+        if len(parts) == 1 and isinstance(part, ast.Compare)
+        else None
+    )
 
 
 def _is_full(part: ast.expr) -> bool:

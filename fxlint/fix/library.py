@@ -14,14 +14,20 @@ def leaf(site: Site) -> Iterator[Suggestion]:
     owner = site.node if isinstance(site.node, ast.ClassDef) else site.class_of
     if owner is None:
         return
-    yield Suggestion("leaf", f"make `{owner.name}` a leaf: a Tracer whose `is_leaf_module` says True for it")
+    names = [node.name for node in (owner, *site.source.around(owner)) if isinstance(node, ast.ClassDef)]
     yield Suggestion(
-        "config", f"hold the layer as a submodule of a module of your own and trace that, instead of inheriting from {site.callee}"
+        "leaf",
+        f"make `{owner.name}` a leaf, with a Tracer whose `is_leaf_module` says True for it, in a module that holds it",
+        tracer=f"{site.source.path}::{'.'.join(reversed(names))}",
+    )
+    yield site.advice(
+        f"hold a `{site.callee}` as a submodule and write forward around it, instead of inheriting from it"
     )
 
 
 def constant_shapes(site: Site) -> Iterator[Suggestion]:
-    yield Suggestion("config", "keep the number on the module, or trace with `Tracer(param_shapes_constant=True)`")
+    text = "trace with `torch.fx.Tracer(param_shapes_constant=True)`, or keep the number on the module"
+    yield Suggestion("config", text, tracer="param_shapes_constant")
 
 
 def bound_method(site: Site) -> Iterator[Suggestion]:
@@ -69,6 +75,11 @@ def renamed_wrap(site: Site) -> Iterator[Suggestion]:
         yield site.rewrite(f"import `{name}` by name and wrap that name", site.source.replace(call, new))
     else:
         yield site.advice("move it to a function at module level and decorate that with `@torch.fx.wrap`")
+
+
+def renamed_field(site: Site) -> Iterator[Suggestion]:
+    if isinstance(site.node, ast.Attribute) and ".keys" in site.text(site.node):
+        yield site.advice("give the field another name than `keys`, which is a method of every Proxy")
 
 
 def plain_output(site: Site) -> Iterator[Suggestion]:

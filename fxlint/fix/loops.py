@@ -22,9 +22,13 @@ def unrolled(site: Site) -> Iterator[Suggestion]:
 def counted(site: Site) -> Iterator[Suggestion]:
     """What to do about a loop whose count nobody knows before the graph runs."""
     if site.event == "index.range":
-        yield site.advice("work on the whole tensor, with `torch.arange` for the numbers, or loop over what the module owns")
+        yield site.advice(
+            "work on the whole tensor, with `torch.arange` for the numbers, or loop over what the module owns"
+        )
     else:
-        yield site.advice("work on the whole tensor, or loop over something whose length is known, such as a ModuleList")
+        yield site.advice(
+            "work on the whole tensor, or loop over something whose length is known, such as a ModuleList"
+        )
 
 
 def _count(node: ast.AST) -> int | None:

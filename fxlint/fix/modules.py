@@ -35,7 +35,7 @@ def contained(site: Site) -> Iterator[Suggestion]:
     used = {site.text(node) for node in ast.walk(function) if isinstance(node, ast.Attribute)}
     for node in ast.walk(owner):
         if isinstance(node, ast.Assign) and any(site.text(target) in used for target in node.targets):
-            container = _CONTAINERS.get(type(node.value))  # type: ignore[call-overload]
+            container = _CONTAINERS.get(type(node.value))
             if container is not None and _holds_modules(node.value):
                 new = f"{_nn(site)}.{container}({site.text(node.value)})"
                 text = f"hold the modules in an `nn.{container}`, which registers them"

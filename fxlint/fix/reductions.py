@@ -21,7 +21,7 @@ def tested(site: Site) -> Iterator[Suggestion]:
     old = site.text(site.node)
     new = changed(old, _tested)
     if new is not None:
-        yield site.rewrite(f"use what is recorded: `{' '.join(new.split())}`", site.source.replace(site.node, new))
+        yield site.replacement("use what is recorded", site.node, new)
 
 
 def _tested(call: cst.BaseExpression) -> cst.BaseExpression | None:
@@ -30,11 +30,11 @@ def _tested(call: cst.BaseExpression) -> cst.BaseExpression | None:
         return None
     (value,) = given
     if m.matches(call.func, m.Name("bool")):
-        return atom(value)
+        return value
     if not m.matches(call.func, m.OneOf(m.Name("any"), m.Name("all"))) or not isinstance(value, (cst.List, cst.Tuple)):
         return None
     parts = [atom(element.value) for element in value.elements if isinstance(element, cst.Element)]
     pattern = "{a} | {b}" if m.matches(call.func, m.Name("any")) else "{a} & {b}"
     if len(parts) < 2 or len(parts) != len(value.elements):
         return None
-    return atom(functools.reduce(lambda a, b: template(pattern, a=a, b=b), parts))
+    return functools.reduce(lambda a, b: template(pattern, a=a, b=b), parts)

@@ -83,7 +83,15 @@ class Site:
         return any(_NUMBERS.search(text) for text in texts)
 
     def rewrite(self, text: str, *edits: Edit) -> Suggestion:
-        return Suggestion("rewrite", text, tuple(edits))
+        """Edits, with the import of torch where they need it and the file has none."""
+        needed = any("torch." in edit.text for edit in edits)
+        if needed and not any(self.source.imports(name) for name in ("torch", "torch.fx", "torch.nn")):
+            edits = (self.source.insert(self.source.after_imports(), "import torch\n"), *edits)
+        return Suggestion("rewrite", text, edits)
+
+    def replacement(self, text: str, node: ast.expr, new: str) -> Suggestion:
+        """One expression for another, shown in the text."""
+        return self.rewrite(f"{text}: `{' '.join(new.split())}`", self.source.replace_fitting(node, new))
 
     def advice(self, text: str) -> Suggestion:
         """A way out that nobody can write without knowing what the code is for."""

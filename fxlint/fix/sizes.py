@@ -15,7 +15,9 @@ from fxlint.fix.site import Site
 from fxlint.fix.snippet import Change, arguments, atom, changed, code, expression, template
 
 _SIZED = frozenset({"zeros", "ones", "empty", "rand", "randn"})
-_SHAPED = frozenset({"view", "reshape", "expand", "permute", "repeat", "tile", "flip", "new_zeros", "new_ones", "new_empty"})
+_SHAPED = frozenset(
+    {"view", "reshape", "expand", "permute", "repeat", "tile", "flip", "new_zeros", "new_ones", "new_empty"}
+)
 _SHAPE = m.Attribute(attr=m.Name("shape")) | m.Call(func=m.Attribute(attr=m.Name("size")), args=[])
 _SIZE = (
     m.Subscript(value=m.Attribute(attr=m.Name("shape")))
@@ -23,10 +25,7 @@ _SIZE = (
     | m.Attribute(attr=m.Name("ndim"))
 )
 
-_OF_ONE_NUMBER = m.Call(
-    func=m.Attribute(attr=m.OneOf(m.Name("tensor"), m.Name("as_tensor"))),
-    args=[m.Arg(keyword=None, star="", value=m.DoesNotMatch(m.OneOf(m.List(), m.Tuple())))],
-)
+_DATA = ("tensor", "as_tensor")
 
 
 def length(site: Site) -> Iterator[Suggestion]:
@@ -60,12 +59,12 @@ def _number(call: cst.BaseExpression) -> cst.BaseExpression | None:
     is_int = m.matches(call.func, m.Name("int"))
     is_integer = m.matches(value, _SIZE) or (is_int and m.matches(value, m.BinaryOperation(operator=m.FloorDivide())))
     if is_integer and not m.matches(call.func, m.Name("float")):
-        return value if m.matches(value, _SIZE) else atom(value)
+        return value
     if is_int and isinstance(value, cst.BinaryOperation) and isinstance(value.operator, cst.Divide):
-        return atom(value.with_changes(operator=cst.FloorDivide(), lpar=[], rpar=[]))
+        return value.with_changes(operator=cst.FloorDivide(), lpar=[], rpar=[])
     if m.matches(call.func, m.Name("float")):
         quotient = m.matches(value, m.BinaryOperation(operator=m.Divide()))
-        return atom(value) if quotient else template("{x} * 1.0", x=atom(value))
+        return value if quotient else template("{x} * 1.0", x=atom(value))
     return None
 
 
@@ -86,21 +85,25 @@ def _made(call: cst.BaseExpression) -> cst.BaseExpression | None:
 
 
 def _full(call: cst.BaseExpression) -> cst.BaseExpression | None:
-    if not m.matches(call, _OF_ONE_NUMBER) or not isinstance(call, cst.Call) or not isinstance(call.func, cst.Attribute):
+    if not isinstance(call, cst.Call) or not isinstance(call.func, cst.Attribute) or len(call.args) != 1:
         return None
-    return template("{torch}.full((), {value})", torch=call.func.value, value=call.args[0].value)
+    given = call.args[0]
+    is_number = not given.keyword and not given.star and not isinstance(given.value, (cst.List, cst.Tuple))
+    if call.func.attr.value not in _DATA or not is_number:
+        return None
+    return template("{torch}.full((), {value})", torch=call.func.value, value=given.value)
 
 
 def _new_tensor(site: Site) -> Iterator[Suggestion]:
-    """`x.new_tensor([n])`, where a parameter of the function is a tensor to take it from."""
+    """`x.new_tensor([n, m])`, where a parameter of the function is a tensor to take it from."""
     node, parameter = site.node, site.parameter
-    if not isinstance(node, ast.Call) or parameter is None or site.function is not parameter.function or not node.args:
+    if not isinstance(node, ast.Call) or not isinstance(node.func, ast.Attribute) or node.func.attr not in _DATA:
         return
-    if isinstance(node.func, ast.Attribute) and node.func.attr in ("tensor", "as_tensor"):
-        arguments = ", ".join(site.text(one) for one in (*node.args, *(word.value for word in node.keywords)))
-        if not node.keywords:
-            new = f"{parameter.name}.new_tensor({arguments})"
-            yield site.rewrite(f"make it from `{parameter.name}`, of its dtype and device", site.source.replace(node, new))
+    if parameter is None or site.function is not parameter.function or len(node.args) != 1 or node.keywords:
+        return
+    if isinstance(node.args[0], (ast.List, ast.Tuple)):
+        new = f"{parameter.name}.new_tensor({site.text(node.args[0])})"
+        yield site.replacement(f"make it from `{parameter.name}`, with its dtype and device", node, new)
 
 
 def constant(site: Site) -> Iterator[Suggestion]:
@@ -108,7 +111,7 @@ def constant(site: Site) -> Iterator[Suggestion]:
     if isinstance(site.node, ast.Subscript):
         new = _narrowed(site, site.node)
         if new is not None:
-            yield site.rewrite("take the part with `torch.narrow`", site.source.replace(site.node, new))
+            yield site.replacement("take the part with `torch.narrow`", site.node, new)
     else:
         yield from _rewritten(site, _shaped, "give the sizes as one tuple")
 
@@ -168,8 +171,7 @@ def _unstarred_call(call: cst.BaseExpression) -> cst.BaseExpression | None:
 def _sum_of_parts(display: cst.BaseExpression) -> cst.BaseExpression | None:
     if not isinstance(display, (cst.Tuple, cst.List)):
         return None
-    joined = _parts([(element.value, isinstance(element, cst.StarredElement)) for element in display.elements])
-    return None if joined is None else joined.with_changes(lpar=[cst.LeftParen()], rpar=[cst.RightParen()])
+    return _parts([(element.value, isinstance(element, cst.StarredElement)) for element in display.elements])
 
 
 def _parts(items: Sequence[tuple[cst.BaseExpression, bool]]) -> cst.BaseExpression | None:
@@ -214,7 +216,7 @@ def root(site: Site) -> Iterator[Suggestion]:
 
 def _power(call: cst.BaseExpression) -> cst.BaseExpression | None:
     given = arguments(call)
-    return template("({n} ** 0.5)", n=atom(given[0])) if given is not None and len(given) == 1 else None
+    return template("{n} ** 0.5", n=atom(given[0])) if given is not None and len(given) == 1 else None
 
 
 def _rewritten(site: Site, change: Change, text: str) -> Iterator[Suggestion]:
@@ -223,7 +225,7 @@ def _rewritten(site: Site, change: Change, text: str) -> Iterator[Suggestion]:
     old = site.text(site.node)
     new = changed(old, change)
     if new is not None and new != old:
-        yield site.rewrite(f"{text}: `{' '.join(new.split())}`", site.source.replace(site.node, new))
+        yield site.replacement(text, site.node, new)
 
 
 def _name(function: cst.BaseExpression) -> str:

@@ -12,6 +12,8 @@ _ATOMS = (
     cst.List, cst.Dict, cst.Set, cst.ListComp, cst.DictComp, cst.SetComp,
 )  # fmt: skip
 
+_CONFIG = cst.PartialParserConfig()
+
 Change = Callable[[cst.BaseExpression], "cst.BaseExpression | None"]
 
 
@@ -35,7 +37,7 @@ def atom(node: cst.BaseExpression) -> cst.BaseExpression:
 
 
 def template(pattern: str, **parts: cst.BaseExpression) -> cst.BaseExpression:
-    return parse_template_expression(pattern, **parts)
+    return parse_template_expression(pattern, _CONFIG, **parts)
 
 
 def changed(text: str, change: Change) -> str | None:

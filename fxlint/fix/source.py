@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import ast
+import contextlib
+import itertools
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
+from pathlib import Path
 
 from fxlint.findings import Edit, Location
-from fxlint.project.source import SourceFile, UnreadableSource, parse
+from fxlint.project.source import SourceFile, UnreadableSource, decode, parse
 
 Function = ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda
 _FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda)
@@ -16,16 +19,25 @@ Read = Callable[[str], str]
 """The text of a file by its path as findings spell it; raises OSError or UnreadableSource where there is none."""
 
 
+def read_text(path: str) -> str:
+    """The text of a file on disk."""
+    return decode(Path(path).read_bytes())
+
+
 @dataclass(eq=False)
 class Source:
     """One parsed file. ``parents`` holds every node but the module."""
 
     file: SourceFile
     parents: dict[ast.AST, ast.AST] = field(init=False)
+    names: set[str] = field(default_factory=set)
+    """Names that suggestions bring to the file: no two of them may take the same one."""
     _places: dict[Location, list[ast.AST]] = field(init=False)
+    _starts: list[int] = field(init=False)
 
     def __post_init__(self) -> None:
         self.parents = {child: node for node in ast.walk(self.file.tree) for child in ast.iter_child_nodes(node)}
+        self._starts = [0, *itertools.accumulate(len(row) + 1 for row in self.file.lines)]
         self._places = {}
         for node in self.parents:  # outer nodes come first
             if hasattr(node, "lineno"):
@@ -49,11 +61,13 @@ class Source:
 
     def text(self, node: ast.AST) -> str:
         """The source of a node as it was written, comments and line ends included."""
+        start, end = self._offset(node)
+        return self.file.text[start:end]
+
+    def _offset(self, node: ast.AST) -> tuple[int, int]:
         place = self.location(node)
-        rows = self.file.lines[place.line - 1 : place.end_line]
-        rows[-1] = rows[-1][: place.end_column - 1]
-        rows[0] = rows[0][place.column - 1 :]
-        return "\n".join(rows)
+        start, end = (self._starts[line - 1] for line in (place.line, place.end_line))
+        return start + place.column - 1, end + place.end_column - 1
 
     def around(self, node: ast.AST) -> Iterator[ast.AST]:
         """What encloses a node, from the inside out."""
@@ -73,7 +87,8 @@ class Source:
 
     def top_level(self, node: ast.AST) -> ast.stmt:
         """The statement of the module that holds the node."""
-        return next(found for found in (node, *self.around(node)) if self.parents.get(found) is self.tree)  # type: ignore[return-value]
+        statements = (found for found in (node, *self.around(node)) if isinstance(found, ast.stmt))
+        return next(found for found in statements if self.parents[found] is self.tree)
 
     def block(self, statement: ast.stmt) -> list[ast.stmt]:
         """The statements among which this one stands."""
@@ -85,14 +100,28 @@ class Source:
         return [statement]
 
     def indent(self, statement: ast.stmt) -> str:
-        """The white space before a statement on its line; empty where other code stands before it."""
-        row = self.file.lines[statement.lineno - 1][: self.location(statement).column - 1]
-        return row if not row.strip() else ""
+        """The white space before a statement; empty where it does not stand by itself on its line, and for ``elif``."""
+        row = self.file.lines[statement.lineno - 1]
+        column = self.location(statement).column - 1
+        return "" if row[:column].strip() or row.startswith("elif", column) else row[:column]
 
     # -- edits ---------------------------------------------------------------------------------------------------------
 
     def replace(self, node: ast.AST, text: str) -> Edit:
         return Edit(self.location(node), text)
+
+    def replace_fitting(self, node: ast.expr, text: str) -> Edit:
+        """As ``replace`` with an expression, in parentheses where the operators around it ask for them."""
+        parent = self.parents[node]
+        if not isinstance(parent, ast.expr):
+            return self.replace(node, text)
+        outer, inner = self._offset(parent), self._offset(node)
+        whole = self.file.text[outer[0] : outer[1]]
+        before, after = whole[: inner[0] - outer[0]], whole[inner[1] - outer[0] :]
+        with contextlib.suppress(SyntaxError):  # a slice, say, is no expression by itself
+            plain, held = (ast.dump(ast.parse(f"({before}{new}{after})")) for new in (text, f"({text})"))
+            return self.replace(node, text if plain == held else f"({text})")
+        return self.replace(node, text)
 
     def replace_range(self, first: ast.AST, last: ast.AST, text: str) -> Edit:
         start, end = self.location(first), self.location(last)
@@ -130,9 +159,10 @@ class Source:
                 break
         return line
 
-    def imports_fx(self) -> bool:
+    def imports(self, name: str) -> bool:
+        """Whether ``import name`` stands at the top level."""
         return any(
-            isinstance(node, ast.Import) and any(alias.name == "torch.fx" and not alias.asname for alias in node.names)
+            isinstance(node, ast.Import) and any(alias.name == name and not alias.asname for alias in node.names)
             for node in self.tree.body
         )
 

@@ -11,7 +11,7 @@ from fxlint.fix.site import Site
 from fxlint.fix.source import Source
 
 _BUILTINS = frozenset({"len", "max", "min", "any", "all", "round", "sum", "bin", "hex", "oct", "chr", "divmod", "hash"})
-"""Builtin functions whose result the graph can hold. Types such as int stay out: the file may ask isinstance of them."""
+"""Builtin functions whose result a graph can hold. Types such as int stay out: files ask isinstance of them."""
 
 
 def called(site: Site) -> Iterator[Suggestion]:
@@ -32,12 +32,11 @@ def helper(site: Site) -> Iterator[Suggestion]:
 def _wrap(source: Source, names: list[str]) -> Suggestion:
     line = source.after_imports()
     calls = "".join(f'torch.fx.wrap("{name}")\n' for name in names)
-    head = "" if source.imports_fx() else "import torch.fx\n"
+    head = "" if source.imports("torch.fx") else "import torch.fx\n"
     listed = " and ".join(f"`{name}`" for name in names)
-    verb = "become nodes" if len(names) > 1 else "becomes a node"
     return Suggestion(
         "wrap",
-        f"wrap {listed} at the top level of {source.path}, before line {line}: calls in this file {verb}",
+        f"wrap {listed} at the top level of {source.path}, line {line}: every call in that file becomes a node",
         (source.insert(line, f"{head}\n{calls}" if line > 1 else f"{head}\n{calls}\n"),),
         wrap=", ".join(names),
     )

@@ -18,6 +18,7 @@ _COLORS: dict[Severity, str] = {"error": "bold red", "warning": "bold yellow", "
 _LABEL = 9
 _MAX_FRAME = 4
 _MAX_MODULES = 3
+_MAX_TRACED = 2
 
 
 def render(report: Report, options: Options) -> str:
@@ -77,7 +78,7 @@ class _Page:
             configuration = ", ".join(f"`{one_line(text)}`" for text in finding.depends_on)
             self._paragraph("if", f"depends on {configuration or 'the configuration'}")
         self._paragraph("tracer", _status(finding.confirmation))
-        for suggestion in finding.suggestions:
+        for suggestion in _worth_showing(finding):
             self._suggestion(suggestion)
         self._line()
 
@@ -120,10 +121,14 @@ class _Page:
             yield Text(f"{'':>7} | ...", "cyan")
 
     def _suggestion(self, suggestion: Suggestion) -> None:
+        if suggestion.checked is not None and suggestion.checked.verdict == "fails":
+            self._paragraph("partly", one_line(suggestion.text))
+            self._paragraph("", check(suggestion.checked))
+            return
         self._paragraph("help", one_line(suggestion.text))
         for edit in suggestion.edits:
             self._edit(edit)
-        if suggestion.checked is None:
+        if suggestion.checked is None or suggestion.is_advice:
             return
         self._paragraph("", check(suggestion.checked))
         if self._options.show_graph and suggestion.checked.graph:
@@ -153,6 +158,26 @@ class _Page:
 
     def _line(self, text: Text | None = None) -> None:
         self._console.print(text or Text(), soft_wrap=True, highlight=False)
+
+
+def _worth_showing(finding: Finding) -> list[Suggestion]:
+    """What was seen to trace, where anything was; else what was not tried, and what got past the place and then failed.
+
+    A suggestion that fails where it should help is no help.
+    """
+    traced = [one for one in finding.suggestions if one.checked is not None and one.checked.verdict == "traces"]
+    if traced:
+        return traced[:_MAX_TRACED]
+    return [one for one in finding.suggestions if not _fails_here(one, finding.location)]
+
+
+def _fails_here(suggestion: Suggestion, place: Location) -> bool:
+    if suggestion.checked is None or suggestion.checked.verdict != "fails":
+        return False
+    error = suggestion.checked.error
+    if error is None or error.path is None or error.line is None:
+        return True
+    return error.path == place.path and place.line <= error.line <= place.end_line
 
 
 def _shown(source: str) -> str:

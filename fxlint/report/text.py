@@ -36,4 +36,5 @@ def check(result: Check) -> str:
         return f"tried: then {failure(result.error)}" if result.error else "tried: still fails"
     nodes = f", {result.graph.nodes} nodes" if result.graph else ""
     outputs = {None: "", True: ", equal outputs", False: ", but the outputs differ"}[result.equal_outputs]
-    return f"tried: traces{nodes}{outputs}"
+    reason = f", {one_line(result.reason)}" if result.reason else ""
+    return f"tried: traces{nodes}{outputs}{reason}"

@@ -26,7 +26,7 @@ class CannotTryError(Exception):
 def try_suggestion(
     suggestion: Mapping[str, Any], candidate: Candidate, module: ModuleType, root: Mapping[str, Any], user: UserCode
 ) -> dict[str, Any]:
-    """The outcome of one suggestion, as the worker reports it. Its parts (see ``jobs.py``) are done one after the other.
+    """The outcome of one suggestion, as the worker reports it; its parts are described in ``jobs.py``.
 
     Changes this process for good where it wraps or rewrites: the caller gives it a process of its own.
     """
@@ -60,8 +60,9 @@ def _outcome(
     outcome = done.to_json()
     if before is not None and inputs is not None and done.traced is not None:
         given = evaluate(inputs, module)
-        equal = _equal(before, done.traced, given) if not concrete else _equal_bound(before, done.traced, given, concrete)
-        outcome["equal_outputs"] = equal
+        outcome["equal_outputs"] = (
+            _equal_bound(before, done.traced, given, concrete) if concrete else _equal(before, done.traced, given)
+        )
     return outcome
 
 
@@ -91,7 +92,7 @@ def _traced(
 
 
 class _Settings:
-    """What a suggestion tells the Tracer: the file and the name of a class that is a leaf, or ``param_shapes_constant``."""
+    """What a suggestion tells the Tracer: a class that is a leaf, or ``param_shapes_constant``."""
 
     def __init__(self, said: Mapping[str, Any]) -> None:
         self._leaf = _class(*said["leaf"]) if "leaf" in said else None
@@ -104,7 +105,7 @@ class _Settings:
             def is_leaf_module(self, m: torch.nn.Module, module_qualified_name: str) -> bool:
                 return (leaf is not None and isinstance(m, leaf)) or super().is_leaf_module(m, module_qualified_name)
 
-        if leaf is not None and isinstance(root, leaf):
+        if leaf is not None and isinstance(root, leaf) and isinstance(root, torch.nn.Module):
             root = _holder(root)  # the root itself is never a leaf
         return traced_by(Tracer(param_shapes_constant=self._param_shapes_constant), root, user)
 
@@ -128,7 +129,7 @@ def _holder(layer: torch.nn.Module) -> torch.nn.Module:
     listed = ", ".join(names)
     scope: dict[str, Any] = {}
     exec(f"def forward(self, {listed}):\n    return self.layer({listed})\n", scope)
-    holder = type("Holder", (torch.nn.Module,), {"forward": scope["forward"]})()
+    holder: torch.nn.Module = type("Holder", (torch.nn.Module,), {"forward": scope["forward"]})()
     holder.layer = layer
     return holder
 

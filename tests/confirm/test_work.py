@@ -4,7 +4,8 @@ import pytest
 
 from fxlint.confirm.names import module_name
 from fxlint.confirm.settings import ConfirmSettings
-from fxlint.confirm.work import apply, batches
+from fxlint.confirm.tries import apply
+from fxlint.confirm.work import batches
 from fxlint.findings import Edit, Finding, Location, ModuleReport, Predicted, Prediction, Root, Suggestion
 
 
@@ -90,7 +91,7 @@ def test_a_suggestion_is_tried_on_a_few_roots_the_declared_ones_first(package):
     )
     (batch,) = batches(Prediction(tuple(modules), (one,)), ConfirmSettings())
     asked = {spec["qualname"]: spec["suggestions"] for spec in batch["files"][0]["roots"] if spec["suggestions"]}
-    job = {"id": "0.1", "kind": "concrete_args", "expr": "{'a': 1}"}
+    job = {"id": "0.1", "expr": "{'a': 1}"}
     assert asked == {"A": [job], "B": [job], "E": [job]}
     assert batch["watch"] == {path: [(1, 1)]}
 

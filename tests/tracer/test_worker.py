@@ -353,3 +353,23 @@ def test_a_misused_wrap_poisons_no_other_file(work):
     assert verdicts == {"a.py": "fails", "b.py": "traces"}
     recording = next(message for message in of_kind(messages, "recording") if message["file"] == "a.py")
     assert [event["family"] for event in recording["events"]] == ["wrap"]
+
+
+def test_without_forking_all_is_done_in_one_process(tmp_path, monkeypatch):
+    from fxlint.tracer import jobs
+
+    monkeypatch.setattr(jobs, "CAN_FORK", False)
+    path = tmp_path / "not_forked.py"
+    path.write_text("import torch.nn as nn\n" + textwrap.dedent(TestSuggestions.FLAG))
+    suggestions = [
+        {"id": "1", "kind": "concrete_args", "expr": "{'flag': True}"},
+        {"id": "2", "kind": "wrap", "file": str(path), "name": "len"},
+    ]
+    spec = {"id": "f", "file": str(path), "module": "not_forked", "package": False, "sys_path": [str(tmp_path)]}
+    files = [{**spec, "roots": [root(suggestions=suggestions)]}]
+    messages = []
+    batch = {"files": files, "interest": [str(path)], "watch": {}, "seconds": 20, "memory": 0}
+    jobs.run_batch(batch, messages.append, lambda: False)
+    assert [message["verdict"] for message in of_kind(messages, "stock")] == ["fails"]
+    assert [message["verdict"] for message in of_kind(messages, "suggestion")] == ["traces", "not-run"]
+    assert messages[-1]["kind"] == "done"
