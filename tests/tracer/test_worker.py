@@ -362,8 +362,8 @@ def test_without_forking_all_is_done_in_one_process(tmp_path, monkeypatch):
     path = tmp_path / "not_forked.py"
     path.write_text("import torch.nn as nn\n" + textwrap.dedent(TestSuggestions.FLAG))
     suggestions = [
-        {"id": "1", "kind": "concrete_args", "expr": "{'flag': True}"},
-        {"id": "2", "kind": "wrap", "file": str(path), "name": "len"},
+        {"id": "1", "expr": "{'flag': True}"},
+        {"id": "2", "wraps": [[str(path), "len"]]},
     ]
     spec = {"id": "f", "file": str(path), "module": "not_forked", "package": False, "sys_path": [str(tmp_path)]}
     files = [{**spec, "roots": [root(suggestions=suggestions)]}]

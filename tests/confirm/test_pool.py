@@ -1,0 +1,87 @@
+"""The parent's side of the workers, with a small script in place of the worker."""
+
+import sys
+
+import pytest
+
+from fxlint.confirm import pool
+from fxlint.confirm.interpreter import NoInterpreterError
+from fxlint.confirm.pool import Pool
+
+SCRIPT = """
+import json, os, sys, time
+print(json.dumps(GREETING), flush=True)
+for line in sys.stdin:
+    batch = json.loads(line)
+    for spec in batch["files"]:
+        print(json.dumps({"file": spec["id"], "kind": "stage", "pid": os.getpid()}), flush=True)
+        if spec["id"].startswith("dies"):
+            os._exit(7)
+        if spec["id"].startswith("crashes"):
+            os.kill(os.getpid(), 11)
+        if spec["id"].startswith("hangs"):
+            time.sleep(1000)
+        print(json.dumps({"file": spec["id"], "kind": "done"}), flush=True)
+    print(json.dumps({"kind": "batch done"}), flush=True)
+"""
+
+
+@pytest.fixture
+def run(tmp_path, monkeypatch):
+    """Runs batches of file ids; the messages."""
+    monkeypatch.setattr(pool, "GRACE_SECONDS", 0.5)
+
+    def run(*batches, greeting=None, script=SCRIPT):
+        worker = tmp_path / "worker.py"
+        worker.write_text(script.replace("GREETING", repr(greeting or {"torch": "0"})))
+        monkeypatch.setattr(pool, "WORKER", worker)
+        messages = []
+        work = [{"files": [{"id": name} for name in names], "seconds": 1.0} for names in batches]
+        Pool(sys.executable, 2, messages.append).run(work)
+        return messages
+
+    return run
+
+
+def ends(messages):
+    return {message["file"]: message.get("reason") for message in messages if message["kind"] in ("done", "failed")}
+
+
+def test_every_file_is_done(run):
+    assert ends(run(["a", "b"], ["c"])) == {"a": None, "b": None, "c": None}
+
+
+@pytest.mark.parametrize(
+    ("name", "reason"),
+    [
+        ("dies", "importing or tracing it ended its process with status 7"),
+        ("crashes", "importing or tracing it crashed with SIGSEGV"),
+        ("hangs", "importing or tracing it did not finish within 1 s"),
+    ],
+)
+def test_a_worker_that_ends_costs_the_file_it_was_at(run, name, reason):
+    assert ends(run(["a", name, "b"])) == {"a": None, name: reason, "b": None}
+
+
+def test_where_processes_cannot_be_forked_each_file_gets_its_own(run, monkeypatch):
+    monkeypatch.setattr(pool, "ONE_FILE_PER_PROCESS", True)
+    messages = run(["a"], ["b"], ["c"])
+    assert len({message["pid"] for message in messages if message["kind"] == "stage"}) == 3
+
+
+def test_a_worker_without_torch(run):
+    with pytest.raises(NoInterpreterError, match=r"importing torch raised OSError$"):
+        run(["a"], greeting={"problem": "importing torch raised OSError"})
+
+
+def test_a_worker_that_does_not_start(run):
+    with pytest.raises(NoInterpreterError, match="RuntimeError: no"):
+        run(["a"], script="raise RuntimeError('no')")
+
+
+def test_what_the_worker_started_is_ended_with_it(run, tmp_path):
+    note = tmp_path / "pid"
+    start = f"import subprocess\nchild = subprocess.Popen(['sleep', '1000'])\nopen({str(note)!r}, 'w').write(str(child.pid))\n"
+    run(["a"], script=start + SCRIPT)
+    stat = tmp_path.joinpath("/proc", note.read_text(), "stat")
+    assert not stat.exists() or stat.read_text().rpartition(")")[2].split()[0] == "Z"
