@@ -35,15 +35,13 @@ def run(paths: Sequence[str], config: Config, rules: RuleSet, log: Log = lambda 
     clock.lap(f"found {len(files.paths)} files")
     prediction = predict(files.paths, rules, (config.root,))
     clock.lap(f"predicted {len(prediction.modules)} modules, {len(prediction.findings)} findings")
-    if prediction.findings:
-        from fxlint.fix import with_suggestions
-
-        prediction = with_suggestions(prediction)
-        clock.lap(f"suggested {sum(len(finding.suggestions) for finding in prediction.findings)} ways out")
+    prediction = _suggested(prediction)
+    clock.lap(f"suggested {sum(len(finding.suggestions) for finding in prediction.findings)} ways out")
     if config.confirm:
         prediction = _confirm(prediction, rules, replace(config, python=python))
         traced = sum(module.confirmed.verdict != "not-run" for module in prediction.modules)
         clock.lap(f"traced {traced} of {len(prediction.modules)} modules")
+        prediction = _suggested(prediction)  # for what the tracer met and nobody predicted
     return Report(
         files=len(files.paths),
         modules=tuple(sorted(prediction.modules, key=_module_order)),
@@ -62,6 +60,15 @@ def exit_code(report: Report, fail_on: FailOn) -> int:
     if fail_on == "never":
         return 0
     return int(any(_RANK[finding.severity] >= _RANK[fail_on] for finding in standing(report)))
+
+
+def _suggested(prediction: Prediction) -> Prediction:
+    """The prediction with ways out of the findings that have none yet."""
+    if all(finding.suggestions for finding in prediction.findings):
+        return prediction
+    from fxlint.fix import with_suggestions
+
+    return with_suggestions(prediction)
 
 
 def _confirm(prediction: Prediction, rules: RuleSet, config: Config) -> Prediction:

@@ -97,8 +97,8 @@ class Check:
 class Suggestion:
     """A way out. ``concrete_args`` is a Python expression for the dictionary, for suggestions of that kind.
 
-    ``wrap`` names the globals that ``torch.fx.wrap`` takes, with ``, `` between them, and the edit says in which file and
-    line that must stand. ``tracer`` is for leaf and config: the id of the class that the Tracer takes for a leaf
+    ``wrap`` names the globals that ``torch.fx.wrap`` takes, with ``, `` between them, and the edit says in which file
+    and line that must stand. ``tracer`` is for leaf and config: the id of the class that the Tracer takes for a leaf
     (``path::Class``), or an argument of ``torch.fx.Tracer`` that is to be True.
     ``safe`` is only ever set after a check that traced.
     """

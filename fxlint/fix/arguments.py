@@ -26,6 +26,14 @@ def flag(site: Site) -> Iterator[Suggestion]:
     yield from all_defaults(site)
 
 
+def fixed(site: Site) -> Iterator[Suggestion]:
+    """Fix the parameter that the value comes from at its default."""
+    parameter = site.parameter
+    values = _literal(parameter.default) if parameter is not None else []
+    if parameter is not None and values and values != ["None"]:
+        yield bound({parameter.name: values[0]}, f"trace with `{parameter.name}` fixed")
+
+
 def key(site: Site) -> Iterator[Suggestion]:
     """Fix the parameter that is the key, at each key that the table is seen to have."""
     parameter = site.parameter
@@ -67,7 +75,7 @@ def structure(site: Site) -> Iterator[Suggestion]:
     elif site.event == "kwargs.unpack" and not _is_variadic(parameter):
         text = f"trace with the keys of `{parameter.name}` known: concrete_args={{'{parameter.name}': {{...: {PH}}}}}"
         yield Suggestion("concrete_args", text)
-    elif site.event.startswith("iter.") and not _is_variadic(parameter) and _is_list(parameter):
+    elif site.event.startswith(("iter.", "len.")) and not _is_variadic(parameter) and _is_list(parameter):
         yield bound({parameter.name: f"[{PH}, {PH}]"}, f"trace with the length of `{parameter.name}` known, here 2")
 
 

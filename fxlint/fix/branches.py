@@ -34,7 +34,7 @@ def checked(site: Site) -> Iterator[Suggestion]:
         yield _assertion(site, statement, condition, message)
     elif isinstance(statement, ast.If) and _only_raises(statement) and site.source.indent(statement):
         condition = code(negated(expression(site.text(statement.test))))
-        yield _assertion(site, statement, condition, _message(site, statement.body[0]))
+        yield _assertion(site, statement, condition, _message(site, statement.body[-1]))
 
 
 def settled(site: Site) -> Iterator[Suggestion]:
@@ -67,7 +67,7 @@ def operators(site: Site) -> Iterator[Suggestion]:
 
 
 def _only_raises(statement: ast.If) -> bool:
-    return not statement.orelse and isinstance(statement.body[0], ast.Raise)
+    return not statement.orelse and isinstance(statement.body[-1], ast.Raise)
 
 
 def _is_about_types(site: Site, test: ast.expr) -> bool:

@@ -39,11 +39,34 @@ def formatted(site: Site) -> Iterator[Suggestion]:
     yield from _around(site, (ast.JoinedStr,))
 
 
+def comprehension(site: Site) -> Iterator[Suggestion]:
+    """Move the list or dictionary that is built by going over the traced value."""
+    yield from _around(site, (ast.ListComp, ast.DictComp))
+
+
+def item(site: Site) -> Iterator[Suggestion]:
+    """Move a statement that writes into a tensor: the function writes into the same tensor when the graph runs."""
+    statement, function = site.statement, site.function
+    targets = statement.targets if isinstance(statement, ast.Assign) else [getattr(statement, "target", None)]
+    base = targets[0].value if isinstance(targets[0], ast.Subscript) else None
+    if function is None or len(targets) != 1 or not isinstance(base, ast.Name) or not site.source.indent(statement):
+        return
+    try:
+        move = _Move(site.source, function, [statement])
+    except _CannotMoveError:
+        return
+    names = move.arguments(_locals(function))
+    name = _new_name(site.source, base.id)
+    call = f"{base.id} = {name}({', '.join(names.values())})"
+    body = f"{move.block([statement])}\nreturn {base.id}"
+    yield _suggestion(site, name, list(names), body, site.source.replace(statement, call))
+
+
 def block(site: Site) -> Iterator[Suggestion]:
     """Move the statement that the finding controls; what follows it goes along where it returns."""
     function = site.function
     owner = next((node for node in site.source.around(site.node) if isinstance(node, _CONTROL)), None)
-    if function is None or owner is None:
+    if function is None or owner is None or site.statement is not owner:
         return
     try:
         yield _block(site, function, owner)

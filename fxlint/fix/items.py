@@ -31,6 +31,9 @@ def assigned(site: Site) -> Iterator[Suggestion]:
     if not isinstance(target, ast.Subscript) or not isinstance(target.value, ast.Name):
         return
     new = _scattered(site, target, value, is_number)
+    if new is None and is_number and isinstance(target.slice, ast.Name):
+        base, index = target.value.id, target.slice.id
+        new = f"torch.index_put({base}, ({index},), {base}.new_tensor({value}))"
     if new is not None:
         text = f"{target.value.id} = {new}"
         yield site.rewrite("build the new tensor", site.source.replace(statement, text))
@@ -43,8 +46,12 @@ def advised(site: Site) -> Iterator[Suggestion]:
 def _scattered(site: Site, target: ast.Subscript, value: str, is_number: bool) -> str | None:
     base, index = site.text(target.value), target.slice
     parts = index.elts if isinstance(index, ast.Tuple) else [index]
-    bounded = [(dim, part) for dim, part in enumerate(parts) if not _is_full(part)]
-    if len(bounded) != 1 or any(isinstance(part, ast.Constant) and part.value in (None, ...) for part in parts):
+    if isinstance(parts[0], ast.Constant) and parts[0].value is ...:
+        numbered = [(dim - len(parts), part) for dim, part in enumerate(parts)][1:]  # from the last dimension back
+    else:
+        numbered = list(enumerate(parts))
+    bounded = [(dim, part) for dim, part in numbered if not _is_full(part)]
+    if len(bounded) != 1 or any(isinstance(part, ast.Constant) and part.value in (None, ...) for _, part in numbered):
         return None
     ((dim, part),) = bounded
     part_of_base = site.text(target)

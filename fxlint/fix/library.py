@@ -95,15 +95,6 @@ def plain_output(site: Site) -> Iterator[Suggestion]:
         yield site.advice("return a dict, a tuple or a dataclass: a graph can hold those")
 
 
-def signature(site: Site) -> Iterator[Suggestion]:
-    """Parameters by name: the tracer makes one placeholder per name."""
-    yield site.advice("give the wrapper the parameters of forward by name, in place of `*args, **kwargs`")
-
-
-def named_parameters(site: Site) -> Iterator[Suggestion]:
-    yield site.advice("name the parameters of forward: the tracer makes one input per name, and cannot take it apart")
-
-
 def foreign(site: Site) -> Iterator[Suggestion]:
     yield site.advice("call the torch operation that does the same, or wrap a function of your own that makes the call")
 

@@ -31,6 +31,10 @@ def counted(site: Site) -> Iterator[Suggestion]:
         )
 
 
+def by_number(site: Site) -> Iterator[Suggestion]:
+    yield site.advice("pass the items by their numbers, `x[0], x[1]`: how many there are has to be in the source")
+
+
 def _count(node: ast.AST) -> int | None:
     if not isinstance(node, ast.Call) or not isinstance(node.func, ast.Attribute) or node.func.attr != "chunk":
         return None

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import bisect
 import contextlib
 import itertools
 from collections.abc import Callable, Iterator
@@ -32,16 +33,15 @@ class Source:
     parents: dict[ast.AST, ast.AST] = field(init=False)
     names: set[str] = field(default_factory=set)
     """Names that suggestions bring to the file: no two of them may take the same one."""
-    _places: dict[Location, list[ast.AST]] = field(init=False)
+    _by_line: dict[int, list[ast.AST]] = field(init=False)
     _starts: list[int] = field(init=False)
 
     def __post_init__(self) -> None:
         self.parents = {child: node for node in ast.walk(self.file.tree) for child in ast.iter_child_nodes(node)}
         self._starts = [0, *itertools.accumulate(len(row) + 1 for row in self.file.lines)]
-        self._places = {}
+        self._by_line = {}
         for node in self.parents:  # outer nodes come first
-            if hasattr(node, "lineno"):
-                self._places.setdefault(self.file.location(node), []).append(node)
+            self._by_line.setdefault(getattr(node, "lineno", 0), []).append(node)
 
     @property
     def path(self) -> str:
@@ -53,8 +53,10 @@ class Source:
 
     def at(self, place: Location) -> ast.AST | None:
         """The node with exactly this span; of an expression statement, the expression."""
-        nodes = self._places.get(place, [])
-        return next((node for node in nodes if not isinstance(node, (ast.Expr, ast.MatchValue))), None)
+        for node in self._by_line.get(place.line, ()):
+            if not isinstance(node, (ast.Expr, ast.MatchValue)) and self.location(node) == place:
+                return node
+        return None
 
     def location(self, node: ast.AST) -> Location:
         return self.file.location(node)
@@ -76,7 +78,7 @@ class Source:
             yield node
 
     def statement(self, node: ast.AST) -> ast.stmt:
-        """The innermost statement that holds the node, or the node itself."""
+        """The innermost statement that holds the node, or the node itself; of a condition, what it controls."""
         return next(found for found in (node, *self.around(node)) if isinstance(found, ast.stmt))
 
     def function(self, node: ast.AST) -> Function | None:
@@ -126,6 +128,30 @@ class Source:
     def replace_range(self, first: ast.AST, last: ast.AST, text: str) -> Edit:
         start, end = self.location(first), self.location(last)
         return Edit(Location(self.path, start.line, start.column, end.end_line, end.end_column), text)
+
+    def replace_variadic(self, parameter: ast.arg, text: str) -> Edit:
+        """Put ``text`` in place of a parameter with its stars."""
+        start, end = self._offset(parameter)
+        return Edit(self._between(self._before_stars(start), end), text)
+
+    def replace_parameters(self, function: ast.FunctionDef, other: ast.FunctionDef) -> Edit:
+        """Give a function the parameters of another one."""
+        start, end = self._parameters(other)
+        return Edit(self._between(*self._parameters(function)), self.file.text[start:end])
+
+    def _parameters(self, function: ast.FunctionDef) -> tuple[int, int]:
+        inside = [node for node in ast.walk(function.args) if isinstance(node, (ast.arg, ast.expr))]
+        places = [self._offset(node) for node in inside]
+        return self._before_stars(min(start for start, _ in places)), max(end for _, end in places)
+
+    def _before_stars(self, offset: int) -> int:
+        while self.file.text[offset - 1] == "*":
+            offset -= 1
+        return offset
+
+    def _between(self, start: int, end: int) -> Location:
+        first, last = (bisect.bisect_right(self._starts, offset) - 1 for offset in (start, end))
+        return Location(self.path, first + 1, start - self._starts[first] + 1, last + 1, end - self._starts[last] + 1)
 
     def insert(self, line: int, text: str) -> Edit:
         """Whole lines of text before line ``line``."""
