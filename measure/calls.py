@@ -278,7 +278,7 @@ def _role(param: Param, value: Any) -> str:
         "end",
     ):
         return "sizes"
-    if param.name in ("data", "obj", "ndarray", "object", "values", "indices", "buffer", "real", "imag"):
+    if param.name in ("data", "obj", "ndarray", "object", "values", "indices", "buffer", "real", "imag", "args"):
         return "data"
     return "other"
 
@@ -303,7 +303,8 @@ def _measure_returned(name: str, function: Any, params: tuple[Param, ...]) -> Va
         result = callee.real(args, kwargs)
         if not callable(result) or isinstance(result, (type, torch.Tensor)):
             raise TypeError("not a function")
-        result(TENSOR.make())
+        if callable(result(TENSOR.make())):
+            raise TypeError("a decorator")
         return result
 
     found = search(call, params, callee.library)

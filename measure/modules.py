@@ -15,9 +15,9 @@ import json
 import re
 import time
 import warnings
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import names as listing
 import probe
@@ -33,6 +33,7 @@ from targets import resolve
 from values import candidates
 
 SECONDS = 4.0
+MOST = 12
 
 OWNERS = ("torch.nn.", "torch.ao.nn.")
 
@@ -107,23 +108,36 @@ def _build(cls: Cls, known: Mapping[str, Any]) -> torch.nn.Module:
         return cls(**probe.fill(dict(known), ()))
 
 
-def constructions(cls: Cls, params: Sequence[Param]) -> list[dict[str, Any]]:
-    """Sets of constructor arguments that are accepted, the plainest first."""
+def constructions(cls: Cls, params: Sequence[Param]) -> Iterator[dict[str, Any]]:
+    """Sets of constructor arguments that are accepted, the plainest first; then some with one optional argument too."""
     required = [p for p in params if p.required]
-    accepted = []
+    plain = list(itertools.islice(_accepted(cls, required), MOST))
+    yield from plain
+    for p in [p for p in params if p.kind in ("b", "k") and not p.required][:3]:
+        for value in constructor_values(p) if plain else ():
+            known = {**plain[0], p.name: value}
+            if _is_accepted(cls, known):
+                yield known
+
+
+def _accepted(cls: Cls, required: Sequence[Param]) -> Iterator[dict[str, Any]]:
     choices = [constructor_values(p) for p in required]
     orders = sorted(itertools.product(*(range(len(c)) for c in choices)), key=lambda o: (len(set(o)) > 1, sum(o)))
     deadline = time.monotonic() + SECONDS
     for picks in orders[:600]:
         known = {p.name: c[i] for p, c, i in zip(required, choices, picks, strict=True)}
-        try:
-            _build(cls, known)
-        except Exception:
-            continue
-        accepted.append(known)
-        if len(accepted) >= 12 or time.monotonic() > deadline:
-            break
-    return accepted
+        if _is_accepted(cls, known):
+            yield known
+        if time.monotonic() > deadline:
+            return
+
+
+def _is_accepted(cls: Cls, known: Mapping[str, Any]) -> bool:
+    try:
+        _build(cls, known)
+    except Exception:
+        return False
+    return True
 
 
 def accepts_tensors(instance: torch.nn.Module, required: Sequence[Param]) -> bool:
@@ -149,20 +163,22 @@ def facts(name: str) -> dict[str, Any]:
         "forward": [_shown(p) for p in forward],
         "required": len(required),
     }
-    built = constructions(cls, params)
+    built = list(constructions(cls, params))
     if not built:
         return result
-    runs = [known for known in built if accepts_tensors(_build(cls, known), required)] if _has_forward(cls) else []
-    known = (runs or built)[0]
+    runs = next((known for known in built if _runs(cls, known, required)), None)
+    known = built[0] if runs is None else runs
     result["leaf"] = torch.fx.Tracer().is_leaf_module(_build(cls, known), "child")
     result["attributes"] = attributes(cls, params, known)
-    if runs:
+    if runs is not None:
         result["traces"] = traces(cls, known, required)
     return result
 
 
-def _has_forward(cls: Cls) -> bool:
-    return cls.forward is not torch.nn.Module.forward and all(p.kind != "*" for p in signatures.inspected(cls.forward))
+def _runs(cls: Cls, known: Mapping[str, Any], required: Sequence[Param]) -> bool:
+    if cls.forward is torch.nn.Module.forward or any(p.kind == "*" for p in signatures.inspected(cls.forward)):
+        return False
+    return accepts_tensors(_build(cls, known), required)
 
 
 def _shown(p: Param) -> str:
@@ -170,10 +186,23 @@ def _shown(p: Param) -> str:
 
 
 def _init_parameters(cls: Cls) -> tuple[Param, ...]:
-    try:
-        return signatures.inspected(cls.__init__)[1:]
-    except (TypeError, ValueError):
-        return ()
+    """The constructor's parameters; where it hands on all it gets, what it leaves open of the next class's."""
+    for base in cls.__mro__:
+        if "__init__" not in vars(base):
+            continue
+        params = signatures.inspected(vars(base)["__init__"])[1:]
+        if [p.kind for p in params] != ["*", "**"] or base is torch.nn.Module:
+            inherited = base is not cls and "__init__" in vars(cls)
+            return _left_open(cls, params) if inherited else params
+    return ()
+
+
+def _left_open(cls: Cls, params: tuple[Param, ...]) -> tuple[Param, ...]:
+    """Without the leading parameters that the subclass fills in itself, such as the mode of an RNN."""
+    for skipped in range(3):
+        if next(_accepted(cls, [p for p in params[skipped:] if p.required]), None) is not None:
+            return params[skipped:]
+    return params
 
 
 def traces(cls: Cls, known: Mapping[str, Any], required: Sequence[Param]) -> dict[str, list[str | None] | None]:
@@ -207,39 +236,47 @@ def _trace(instance: torch.nn.Module, cls: Cls) -> list[str | None] | None:
     return None
 
 
+class State(NamedTuple):
+    """An attribute: its kind, its value where that is plain, and whether it follows the argument of its name.
+
+    ``follows`` is ``=`` where it equals the argument, ``=x2`` where it is the number repeated in a tuple.
+    """
+
+    kind: str
+    value: Any = None
+    follows: str = ""
+
+
 def attributes(cls: Cls, params: Sequence[Param], known: Mapping[str, Any]) -> dict[str, str]:
-    """Attribute -> ``kind``, ``kind=`` (it is the constructor's argument of that name) or ``kind:value`` (a constant).
+    """Attribute -> its kind, then ``=`` or ``=x2`` where it follows its argument, or ``:value`` where it is constant.
 
     After ``|`` stands how it differs when one argument does: ``parameter|bias=False:none``.
     """
     base = _state(_build(cls, known), known, params)
-    changed: list[tuple[str, dict[str, tuple[str, Any, bool]]]] = []
+    changed = list(_changes(cls, params, known))
+    names = sorted({name for state in (base, *(state for _, state in changed)) for name in state})
+    absent = State("absent")
+    return {n: _text(base.get(n, absent), [(c, state.get(n, absent)) for c, state in changed]) for n in names}
+
+
+def _changes(cls: Cls, params: Sequence[Param], known: Mapping[str, Any]) -> Iterator[tuple[str, dict[str, State]]]:
+    """For each argument: the first other value that is accepted, and the attributes with it."""
     for p in params:
         for value in _other_values(p):
-            try:
-                state = _state(_build(cls, {**known, p.name: value}), {**known, p.name: value}, params)
-            except Exception:
-                continue
-            changed.append((f"{p.name}={probe.fill(value, ())!r}", state))
-            break
-    found: dict[str, str] = {}
-    for name, (kind, value, follows) in base.items():
-        others = [state[name] for _, state in changed if name in state]
-        text = kind
-        if follows and all(other[2] for other in others):
-            text += "="
-        elif kind in ("bool", "int", "float", "str") and all(other[:2] == (kind, value) for other in others):
-            text += f":{value!r}"
-        for condition, state in changed:
-            other = state.get(name, ("absent", None, False))
-            if other[0] != kind:
-                text += f"|{condition}:{other[0]}"
-        found[name] = text
-    for condition, state in changed:
-        for name, (kind, _, _) in state.items():
-            if name not in base:
-                found[name] = f"{found.get(name, 'absent')}|{condition}:{kind}"
-    return dict(sorted(found.items()))
+            other = {**known, p.name: value}
+            if _is_accepted(cls, other):
+                yield f"{p.name}={probe.fill(value, ())!r}", _state(_build(cls, other), other, params)
+                break
+
+
+def _text(own: State, others: Sequence[tuple[str, State]]) -> str:
+    same = [state for _, state in others if state.kind == own.kind]
+    text = own.kind
+    if own.follows and all(state.follows == own.follows for state in same):
+        text += own.follows
+    elif own.value is not None and all(state.value == own.value for state in same):
+        text += f":{own.value!r}"
+    return "|".join([text, *(f"{condition}:{state.kind}" for condition, state in others if state.kind != own.kind)])
 
 
 def _other_values(p: Param) -> tuple[Any, ...]:
@@ -259,36 +296,30 @@ def _other_values(p: Param) -> tuple[Any, ...]:
     return (2, 0.25, True)
 
 
-def _state(
-    instance: torch.nn.Module, known: Mapping[str, Any], params: Sequence[Param]
-) -> dict[str, tuple[str, Any, bool]]:
-    """Attribute -> kind, value where it is plain, whether it equals the constructor's argument of the same name."""
+def _state(instance: torch.nn.Module, known: Mapping[str, Any], params: Sequence[Param]) -> dict[str, State]:
     bound = {p.name: p.default for p in params if p.default is not signatures.EMPTY} | dict(known)
-    kinds: dict[str, tuple[str, Any, bool]] = {}
-    for name, value in instance.__dict__.items():
-        if not name.startswith("_") and name != "training":
-            kinds[name] = _described(name, value, bound)
+    own = {n: v for n, v in vars(instance).items() if not n.startswith("_") and n != "training"}
+    states = {name: _described(name, value, bound) for name, value in own.items()}
     for name, parameter in instance._parameters.items():
-        kinds[name] = ("none" if parameter is None else "parameter", None, False)
+        states[name] = State("none" if parameter is None else "parameter")
     for name, buffer in instance._buffers.items():
-        kinds[name] = ("none" if buffer is None else "buffer", None, False)
+        states[name] = State("none" if buffer is None else "buffer")
     for name, child in instance._modules.items():
-        kinds[name] = (
-            "none" if child is None else f"module {type(child).__module__}.{type(child).__qualname__}",
-            None,
-            False,
-        )
-    return kinds
+        states[name] = State("none" if child is None else f"module {type(child).__module__}.{type(child).__qualname__}")
+    return states
 
 
-def _described(name: str, value: Any, bound: Mapping[str, Any]) -> tuple[str, Any, bool]:
+def _described(name: str, value: Any, bound: Mapping[str, Any]) -> State:
     kind = probe.kind(value)
-    plain = value if isinstance(value, (bool, int, float, str)) else None
-    try:
-        follows = name in bound and type(value) is type(bound[name]) and bool(value == bound[name])
-    except Exception:
-        follows = False
-    return kind, plain, follows and kind in ("bool", "int", "float", "str", "none", "tuple")
+    if kind not in ("bool", "int", "float", "str", "none", "tuple"):
+        return State(kind)
+    argument = bound.get(name)
+    follows = ""
+    if name in bound and type(value) is type(argument) and value == argument:
+        follows = "="
+    elif kind == "tuple" and isinstance(argument, int) and value == (argument,) * len(value):
+        follows = f"=x{len(value)}"
+    return State(kind, value, follows)
 
 
 def main() -> None:

@@ -14,6 +14,7 @@ import json
 import pkgutil
 import types
 import warnings
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -53,6 +54,7 @@ BOOKKEEPING |= {"_abc_impl", "__constants__", "__dataclass_fields__", "__datacla
 PRIVATE = (
     "torch._C",
     "torch._C._nn",
+    "torch.utils._pytree",
     "torch._VF",
     "torch._tensor",
     "torch._jit_internal",
@@ -99,23 +101,34 @@ def letter(value: Any) -> str:
     return "f" if callable(value) else "v"
 
 
+def canonical_names(known: Mapping[str, types.ModuleType]) -> dict[int, tuple[str, Any]]:
+    """Identity of an object -> its one name, and the object to keep the identity valid.
+
+    A Python object goes by the shortest path at its home or above it, everything else by the shortest path.
+    """
+    found: dict[int, tuple[str, Any]] = {}
+    ranks: dict[int, tuple[bool, int, bool, int, str]] = {}
+    for name, module in known.items():
+        for attribute, value in sorted(vars(module).items()):
+            if not _shown(attribute, name, value) or not _is_torch(value):
+                continue
+            if isinstance(value, type) or inspect.isroutine(value):
+                rank = (not _is_home(name, value), *_by_length(name))
+                if id(value) not in ranks or rank < ranks[id(value)]:
+                    ranks[id(value)], found[id(value)] = rank, (f"{name}.{attribute}", value)
+    return found
+
+
+def _is_home(module: str, value: Any) -> bool:
+    home = str(getattr(value, "__module__", None))
+    native = inspect.isbuiltin(value) or home.startswith("torch._C")
+    return native or f"{home}.".startswith(f"{module}.")
+
+
 def listing() -> dict[str, dict[str, Any]]:
     """The three tables of the file: names per module, MRO and own attributes per class."""
     known = modules()
-    short_first = sorted(
-        known, key=lambda name: (name.count("."), any(p.startswith("_") for p in name.split(".")), len(name), name)
-    )
-    chosen: dict[int, str] = {}
-    kept: list[Any] = []
-    for name in short_first:
-        for attribute, value in sorted(vars(known[name]).items()):
-            if (
-                _shown(attribute, name, value)
-                and (isinstance(value, type) or inspect.isroutine(value))
-                and _is_torch(value)
-            ):
-                chosen.setdefault(id(value), f"{name}.{attribute}")
-                kept.append(value)
+    chosen = {key: name for key, (name, _) in canonical_names(known).items()}
     names: dict[str, dict[str, str]] = {}
     bases: dict[str, str] = {}
     classes: dict[str, type] = {}

@@ -9,6 +9,7 @@ import re
 from collections.abc import Iterator
 from typing import Any
 
+import names as names_of_torch
 import torch
 
 STANDARD = """
@@ -34,6 +35,7 @@ TENSOR_OPERATORS = """
     or xor invert neg pos abs lshift rshift lt le gt ge eq ne len iter bool int float index contains iadd isub imul
     itruediv
 """.split()
+ONE_OF = 10
 PRIVATE_MODULES = ("torch._C._nn", "torch.utils._pytree", "torch.nn.modules.utils", "torch.nn.init")
 
 # calls that end the process, wait for a peer or a person, or reach outside
@@ -74,12 +76,13 @@ def library_of(name: str) -> str:
 
 
 def callables() -> list[str]:
-    """Names of everything to measure: each callable once, under the first of its names here; then the variants.
+    """Names of everything to measure: each callable once, under its canonical name; then the variants.
 
     ``NAME@const`` is a Tensor method called on a real tensor, ``NAME@unpatched`` a math function that the tracer did
     not patch (imported by name into a helper's file). ``calls.py`` adds ``NAME()``: what a callable does that NAME
     returned.
     """
+    canonical = names_of_torch.canonical_names(names_of_torch.modules())
     seen: set[int] = set()
     names: dict[str, None] = {}
     for name in _candidates():
@@ -93,7 +96,8 @@ def callables() -> list[str]:
         if known and (inspect.isroutine(found) or isinstance(found, type)):
             continue
         seen.add(id(found))
-        names[name] = None
+        whole = "@" in name or name.startswith(("builtins.", "torch.Tensor."))
+        names[name if whole else canonical.get(id(found), (name, found))[0]] = None
     return list(names)
 
 
@@ -113,7 +117,8 @@ def _members(group: str) -> list[str]:
     """The public callables that belong to a module; and the private ones that torch says can be overridden."""
     if group == "torch.ops.aten":
         operators = {s.name.partition("::")[2] for s in torch._C._jit_get_all_schemas() if s.name.startswith("aten::")}
-        return sorted(f"{group}.{n}" for n in operators if n.isidentifier() and not n.startswith("_"))
+        public = sorted(f"{group}.{n}" for n in operators if n.isidentifier() and not n.startswith("_"))
+        return public[::ONE_OF]  # they go through one dispatcher: some stand for all
     try:
         module = importlib.import_module(group)
     except Exception:

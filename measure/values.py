@@ -47,6 +47,11 @@ def add(left: Any, right: Any = 0) -> Any:
     return left + right
 
 
+def negative(x: torch.Tensor) -> torch.Tensor:
+    """A function that can be scripted."""
+    return -x
+
+
 def module() -> torch.nn.Module:
     return torch.nn.Linear(4, 4)
 
@@ -157,7 +162,20 @@ VARIADIC: dict[str, tuple[tuple[Any, ...], ...]] = {
     ),
 }
 
-GENERIC: tuple[Any, ...] = (TENSOR, 1, 0.5, (2, 2), first, [TENSOR, TENSOR], "a", True, [1, 2, 3], {"a": 1}, int)
+GENERIC: tuple[Any, ...] = (
+    TENSOR,
+    1,
+    0.5,
+    (2, 2),
+    first,
+    [TENSOR, TENSOR],
+    "a",
+    True,
+    [1, 2, 3],
+    {"a": 1},
+    int,
+    negative,
+)
 PLAIN_GENERIC: tuple[Any, ...] = (
     *(1, 0.5, [3, 1, 2], "a", first, (2, 2), {"a": 1}, add, [[1, 2], [3, 4]], int, b"a", 1 + 1j),
     Fresh(lambda: iter([1])),

@@ -127,9 +127,10 @@ def call(
     variants = _variants(key, nearest(release))
     if not variants and not patched:
         return call(name, traced, contains, release=release, positional=positional, keywords=keywords)
-    if not variants and (other := canonical(name, release)) not in (None, name) and other is not None:
-        name = other
-        variants = _variants(other + ("@const" if constant_self else ""), nearest(release))
+    if not variants:
+        base, returned = name.removesuffix("()"), "()" if name.endswith("()") else ""
+        name = (canonical(base, release) or base) + returned
+        variants = _variants(name + ("@const" if constant_self else ""), nearest(release))
     found: list[Outcome] = []
     for variant in variants:
         if (number := _choose(variant, traced, contains, positional, keywords)) is not None:
@@ -296,10 +297,12 @@ def _fallback(
     """For arguments that were not measured: what all measured callables of the same group do, if they agree."""
     if not traced and not contains:
         return UNKNOWN
-    if kind(name, release) != "function":
+    group = name.rpartition(".")[0]
+    listed = _entry("names.json", "modules", group, release) is not None
+    if listed and kind(name, release) != "function":
         return UNKNOWN
-    number = _file("calls.json")["groups"].get(name.rpartition(".")[0])
-    return UNKNOWN if number is None else _outcome(number)
+    number = _file("calls.json")["groups"].get(group)
+    return UNKNOWN if number is None else _outcome(int(number))
 
 
 # ---------------------------------------------------------------------------------------------- operations
@@ -373,7 +376,7 @@ def _listed(module: str, release: str) -> dict[str, tuple[Kind, str]]:
     """The names of one module of torch."""
     words: dict[str, Kind] = {"c": "class", "f": "function", "v": "constant", "m": "module"}
     found: dict[str, tuple[Kind, str]] = {}
-    for letter, text in _entry("names.json", "modules", module, release).items():
+    for letter, text in (_entry("names.json", "modules", module, release) or {}).items():
         for part in text.split():
             own, _, target = part.partition("=")
             found[own] = words[letter], target or f"{module}.{own}"
@@ -410,14 +413,16 @@ class Attribute:
     """What ``__init__`` leaves under a name.
 
     ``kind`` is ``parameter``, ``buffer``, ``none``, ``module <class>``, ``absent`` or a ``value`` word of Outcome.
-    ``follows``: it equals the constructor's argument of the same name. ``value`` is the source of a constant that no
-    argument changed. ``otherwise`` lists the kinds it has when one argument differs, as (``bias=False``, kind).
+    ``follows``: it equals the constructor's argument of the same name; with ``repeated`` n it is a tuple that holds the
+    argument n times, where that is a number. ``value`` is the source of a constant that no argument changed.
+    ``otherwise`` lists the kinds it has when one argument differs, as (``bias=False``, kind).
     """
 
     kind: str
     follows: bool
     value: str | None
     otherwise: tuple[tuple[str, str], ...]
+    repeated: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -469,5 +474,13 @@ def _parameter(text: str) -> Parameter:
 def _attribute(text: str) -> Attribute:
     head, *others = text.split("|")
     kind, colon, value = head.partition(":")
-    otherwise = tuple((condition, other) for condition, _, other in (part.rpartition(":") for part in others))
-    return Attribute(kind.removesuffix("="), kind.endswith("="), value if colon else None, otherwise)
+    kind, follows, repeated = kind.partition("=")
+    otherwise = tuple((condition, _kind(other)) for condition, _, other in (part.rpartition(":") for part in others))
+    count = int(repeated.removeprefix("x") or 0)
+    return Attribute(_kind(kind), bool(follows) and not count, value if colon else None, otherwise, count)
+
+
+def _kind(text: str) -> str:
+    """The kind with the class of a submodule under its canonical name."""
+    word, _, name = text.partition(" ")
+    return f"{word} {canonical(name) or name}" if name else text
