@@ -50,7 +50,7 @@ _BY_MESSAGE = (
     ("parameter is not a member of this module", "module"),
     ("wrap must be called at the top level", "wrap"),
 )
-_SIGNATURE = ("co_varnames is too small", "cannot be part of *args expansion", "Expected FunctionType")
+_SIGNATURE = ("varnames is too small", "cannot be part of *args expansion", "Expected FunctionType")
 
 
 def of_call(function: Any) -> str:

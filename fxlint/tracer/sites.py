@@ -285,18 +285,22 @@ def _index(node: ast.expr) -> ast.expr:
 def _nodes_at(tree: ast.Module, at: Instruction) -> Sequence[ast.AST]:
     """The guardable nodes that an instruction belongs to, the innermost expression else the statement around it."""
     span = at.span
-    if span is None:  # Python 3.10 knows lines only: every call and subscript there is a candidate
-        found = [node for node in ast.walk(tree) if _is_guardable(node) and _holds_line(node, at.line)]
-        return found or [node for node in ast.walk(tree) if isinstance(node, _SIMPLE) and _holds_line(node, at.line)]
     guardable = [node for node in ast.walk(tree) if _is_guardable(node)]
-    exact: list[ast.AST] = [node for node in guardable if _span(node) == span]
-    if not exact:  # since Python 3.12 the call of a method begins at the method's name
-        calls = [node for node in guardable if isinstance(node, ast.Call)]
-        exact.extend([node for node in calls if _end(node) == (span[1], span[3])][:1])
-    if exact and at.opname != "RAISE_VARARGS":
-        return exact[:1]
-    statements = [node for node in ast.walk(tree) if isinstance(node, _SIMPLE) and _contains(node, span)]
-    return statements[-1:]
+    exact: list[ast.AST]
+    if at.opname == "RAISE_VARARGS":
+        exact = []
+    elif span is None:  # Python 3.10 knows lines only: everything there is a candidate
+        exact = [node for node in guardable if _holds_line(node, at.line)]
+    else:
+        exact = [node for node in guardable if _span(node) == span][:1]
+        if not exact:  # since Python 3.12 the call of a method begins at the method's name
+            calls = [node for node in guardable if isinstance(node, ast.Call)]
+            exact.extend([node for node in calls if _end(node) == (span[1], span[3])][:1])
+    if exact:
+        return exact
+    statements = [node for node in ast.walk(tree) if isinstance(node, _SIMPLE)]
+    around = [node for node in statements if (_contains(node, span) if span else _holds_line(node, at.line))]
+    return around[-1:]
 
 
 def _is_guardable(node: ast.AST) -> bool:

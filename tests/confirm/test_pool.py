@@ -81,7 +81,11 @@ def test_a_worker_that_does_not_start(run):
 
 def test_what_the_worker_started_is_ended_with_it(run, tmp_path):
     note = tmp_path / "pid"
-    start = f"import subprocess\nchild = subprocess.Popen(['sleep', '1000'])\nopen({str(note)!r}, 'w').write(str(child.pid))\n"
+    start = (
+        "import subprocess\n"
+        "child = subprocess.Popen(['sleep', '1000'])\n"
+        f"open({str(note)!r}, 'w').write(str(child.pid))\n"
+    )
     run(["a"], script=start + SCRIPT)
     stat = tmp_path.joinpath("/proc", note.read_text(), "stat")
     assert not stat.exists() or stat.read_text().rpartition(")")[2].split()[0] == "Z"

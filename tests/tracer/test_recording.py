@@ -256,7 +256,10 @@ def test_a_decorated_forward_is_traced_past_its_decorator(source):
         """
     )
     assert net.stock().error.frames == ()
-    assert net.events() == [("signature", None), ("int", net.line("here"))]
+    (signature, number) = net.events()
+    assert (signature, number[0]) == (("signature", None), "int")
+    if sys.version_info >= (3, 11):  # before, torch.fx gives the function that it makes of one with **others wrong lines
+        assert number[1] == net.line("here")
 
 
 def test_a_generator_runs(source):
