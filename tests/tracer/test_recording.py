@@ -258,7 +258,7 @@ def test_a_decorated_forward_is_traced_past_its_decorator(source):
     assert net.stock().error.frames == ()
     (signature, number) = net.events()
     assert (signature, number[0]) == (("signature", None), "int")
-    if sys.version_info >= (3, 11):  # before, torch.fx gives the function that it makes of one with **others wrong lines
+    if sys.version_info >= (3, 11):  # before, torch.fx gives its copy of the function wrong lines
         assert number[1] == net.line("here")
 
 
