@@ -17,6 +17,7 @@ import truth
 from fxlint.confirm import confirm
 from fxlint.confirm.settings import ConfirmSettings
 from fxlint.findings import Finding, Graph, ModuleReport, Prediction, Suggestion
+from fxlint.fix import with_suggestions
 from fxlint.predict import predict
 from fxlint.rules import load_rules
 
@@ -138,7 +139,7 @@ def confirmed(predicted: Prediction) -> Prediction:
         jobs=2,
         roots=(str(SEEDS),),
     )
-    return confirm(predicted, load_rules(), settings)
+    return confirm(with_suggestions(predicted), load_rules(), settings)
 
 
 @pytest.mark.torch

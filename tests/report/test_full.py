@@ -5,7 +5,20 @@ from dataclasses import replace
 
 import pytest
 
-from fxlint.findings import Confirmation, Confirmed, Failure, Finding, Location, ModuleReport, Predicted, Report, Root
+from fxlint.findings import (
+    Check,
+    Confirmation,
+    Confirmed,
+    Edit,
+    Failure,
+    Finding,
+    Location,
+    ModuleReport,
+    Predicted,
+    Report,
+    Root,
+    Suggestion,
+)
 from fxlint.report.full import render
 
 
@@ -112,3 +125,40 @@ def test_a_module_that_a_finding_explains_is_not_shown_again(options):
     failing = module(Confirmed("fails", error=Failure("KeyError", "0")))
     explained = replace(finding(1, 1, 1, 2), modules=("a.py::Net",))
     assert "a.py:3: Net" not in render(Report(1, (failing,), (explained,)), options)
+
+
+class TestSuggestions:
+    """What was tried and does not trace is not shown as a fix."""
+
+    AT = Location("a.py", 3, 5, 3, 11)
+
+    def page(self, options, *suggestions: Suggestion) -> str:
+        one = Finding("FX101", "branch", "error", self.AT, "m", "bool.if", suggestions=suggestions)
+        return render(Report(1, (), (one,)), options)
+
+    def tried(self, text: str, verdict: str, line: int | None = None, **more) -> Suggestion:
+        error = None if line is None else Failure("TraceError", "again", "a.py", line, 1)
+        return Suggestion("rewrite", text, (Edit(self.AT, "new"),), checked=Check(verdict, error=error, **more))
+
+    def test_what_fails_at_the_same_place_is_left_out(self, options):
+        assert "write it anew" not in self.page(options, self.tried("write it anew", "fails", 3))
+
+    def test_what_gets_past_the_place_and_then_fails_is_told_with_the_next_error(self, options):
+        page = self.page(options, self.tried("write it anew", "fails", 9))
+        assert "partly:  write it anew\n           tried: then TraceError: again (a.py:9:1)" in page
+        assert "help:" not in page
+
+    def test_where_something_traces_nothing_else_is_shown(self, options):
+        page = self.page(options, self.tried("first", "fails", 9), self.tried("second", "traces", reason="with others"))
+        assert "first" not in page
+        assert "tried: traces, with others" in page
+
+    def test_advice_is_not_said_to_be_untried(self, options):
+        advice = Suggestion("rewrite", "think again", checked=Check("not-run", reason="it is advice"))
+        page = self.page(options, advice)
+        assert "think again" in page
+        assert "not tried" not in page
+
+    def test_without_confirm_every_suggestion_stands(self, options):
+        page = self.page(options, *(Suggestion("rewrite", text) for text in ("one way", "another way")))
+        assert page.count("help:") == 2
