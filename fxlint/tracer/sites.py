@@ -13,8 +13,7 @@ import gc
 import linecache
 import operator
 import sys
-from collections.abc import Callable, Sequence
-from copy import deepcopy
+from collections.abc import Callable, Iterator, Sequence
 from types import CodeType, FunctionType, TracebackType
 from typing import Any
 
@@ -168,8 +167,8 @@ class Sites:
         if not fresh:
             return False
         guarded.update(fresh)
-        transformed = ast.fix_missing_locations(_Guarding(guarded).visit(deepcopy(tree)))
-        try:
+        try:  # parsing again is a good deal faster than copying the tree
+            transformed = _Guarding(guarded).visit(ast.parse(_source(filename)))
             module = compile(transformed, filename, "exec", dont_inherit=True)
         except (SyntaxError, ValueError, RecursionError):
             return False
@@ -187,15 +186,15 @@ class Sites:
         tree = self._tree(at.code.co_filename)
         conditions = [
             node
-            for node in (ast.walk(tree) if tree is not None else ())
-            if isinstance(node, (ast.If, ast.Assert)) and _holds_line(node, at.line)
+            for node in (_walk_to(tree, at.line) if tree is not None else ())
+            if isinstance(node, (ast.If, ast.Assert))
         ]
         return bool(conditions) and _is_type_test(conditions[-1].test)
 
     def _tree(self, filename: str) -> ast.Module | None:
         if filename not in self._trees:
             try:
-                self._trees[filename] = ast.parse("".join(linecache.getlines(filename)))
+                self._trees[filename] = ast.parse(_source(filename))
             except (SyntaxError, ValueError, RecursionError):
                 self._trees[filename] = None
         return self._trees[filename]
@@ -226,10 +225,14 @@ class _Guarding(ast.NodeTransformer):
         self._spans = spans
 
     def visit(self, node: ast.AST) -> Any:
+        if hasattr(node, "lineno") and not any(_holds_line(node, span[0]) for span in self._spans):
+            return node
         wanted = hasattr(node, "lineno") and _span(node) in self._spans
         node = super().generic_visit(node)
-        if not wanted:
-            return node
+        return ast.fix_missing_locations(self._guarded(node)) if wanted else node
+
+    @staticmethod
+    def _guarded(node: ast.AST) -> ast.AST:
         if isinstance(node, ast.Call):
             return _guarded(node, "call", [node.func, *node.args], node.keywords)
         if isinstance(node, ast.Subscript) and isinstance(node.ctx, ast.Load):
@@ -285,12 +288,13 @@ def _index(node: ast.expr) -> ast.expr:
 def _nodes_at(tree: ast.Module, at: Instruction) -> Sequence[ast.AST]:
     """The guardable nodes that an instruction belongs to, the innermost expression else the statement around it."""
     span = at.span
-    guardable = [node for node in ast.walk(tree) if _is_guardable(node)]
+    nodes = list(_walk_to(tree, at.line))
+    guardable = [node for node in nodes if _is_guardable(node)]
     exact: list[ast.AST]
     if at.opname == "RAISE_VARARGS":
         exact = []
     elif span is None:  # Python 3.10 knows lines only: everything there is a candidate
-        exact = [node for node in guardable if _holds_line(node, at.line)]
+        exact = list(guardable)
     else:
         exact = [node for node in guardable if _span(node) == span][:1]
         if not exact:  # since Python 3.12 the call of a method begins at the method's name
@@ -298,9 +302,21 @@ def _nodes_at(tree: ast.Module, at: Instruction) -> Sequence[ast.AST]:
             exact.extend([node for node in calls if _end(node) == (span[1], span[3])][:1])
     if exact:
         return exact
-    statements = [node for node in ast.walk(tree) if isinstance(node, _SIMPLE)]
-    around = [node for node in statements if (_contains(node, span) if span else _holds_line(node, at.line))]
-    return around[-1:]
+    statements = [node for node in nodes if isinstance(node, _SIMPLE)]
+    return [node for node in statements if span is None or _contains(node, span)][-1:]
+
+
+def _walk_to(tree: ast.Module, line: int) -> Iterator[ast.AST]:
+    """The nodes whose lines include ``line``, outer ones first."""
+    level: list[ast.AST] = [tree]
+    while level:
+        yield from level
+        children = [child for node in level for child in ast.iter_child_nodes(node)]
+        level = [child for child in children if not hasattr(child, "lineno") or _holds_line(child, line)]
+
+
+def _source(filename: str) -> str:
+    return "".join(linecache.getlines(filename))
 
 
 def _is_guardable(node: ast.AST) -> bool:
