@@ -27,11 +27,13 @@ def flag(site: Site) -> Iterator[Suggestion]:
 
 
 def fixed(site: Site) -> Iterator[Suggestion]:
-    """Fix the parameter that the value comes from at its default."""
+    """Fix the parameter that the value comes from at its default, and at what it is itself compared with."""
     parameter = site.parameter
-    values = _literal(parameter.default) if parameter is not None else []
-    if parameter is not None and values and values != ["None"]:
-        yield bound({parameter.name: values[0]}, f"trace with `{parameter.name}` fixed")
+    default = _literal(parameter.default) if parameter is not None else []
+    if parameter is None or default in ([], ["None"]):
+        return
+    for value in _values(site, parameter) if len(site.finding.provenance) == 1 else default:
+        yield bound({parameter.name: value}, f"trace with `{parameter.name}` fixed")
 
 
 def key(site: Site) -> Iterator[Suggestion]:

@@ -53,13 +53,13 @@ def item(site: Site) -> Iterator[Suggestion]:
         return
     try:
         move = _Move(site.source, function, [statement])
+        names = move.arguments(_locals(function))
     except _CannotMoveError:
         return
-    names = move.arguments(_locals(function))
     name = _new_name(site.source, base.id)
     call = f"{base.id} = {name}({', '.join(names.values())})"
     body = f"{move.block([statement])}\nreturn {base.id}"
-    yield _suggestion(site, name, list(names), body, site.source.replace(statement, call))
+    yield _suggestion(site, name, list(names), body, site.source.replace_statements(statement, statement, call))
 
 
 def block(site: Site) -> Iterator[Suggestion]:
@@ -87,9 +87,9 @@ def _value(site: Site, node: ast.AST) -> Iterator[Suggestion]:
         return
     try:
         move = _Move(site.source, function, [node])
+        names = move.arguments(_locals(function))
     except _CannotMoveError:
         return
-    names = move.arguments(_locals(function))
     name = _new_name(site.source, _about(site.statement, node))
     body = f"return {_one_piece(move.text(node))}"
     call = f"{name}({', '.join(names.values())})"
@@ -123,7 +123,7 @@ def _block(site: Site, function: ast.FunctionDef, owner: ast.stmt) -> Suggestion
     tail = "" if returns else f"\nreturn {', '.join(written)}"
     body = move.block(statements) + tail
     return _suggestion(
-        site, new, list(names), body, source.replace_range(statements[0], statements[-1], f"{head}{call}")
+        site, new, list(names), body, source.replace_statements(statements[0], statements[-1], f"{head}{call}")
     )
 
 
@@ -177,10 +177,13 @@ class _Move:
             for name in ast.walk(node.target)
             if isinstance(name, ast.Name)
         }
+        used = {node.id for node in self._inside if isinstance(node, ast.Name)}
         found: dict[str, str] = {}
-        for node in self._inside:
+        for node in sorted(self._inside, key=lambda node: (getattr(node, "lineno", 0), getattr(node, "col_offset", 0))):
             if isinstance(node, ast.Name) and node in self._attributes:
                 chain = self._source.text(self._attributes[node])
+                if _flat(chain) in known | used:
+                    raise _CannotMoveError
                 found[_flat(chain)] = chain
             elif isinstance(node, ast.Name) and node.id in known - bound_inside and isinstance(node.ctx, ast.Load):
                 found[node.id] = node.id
@@ -191,8 +194,10 @@ class _Move:
         return self._renamed(self._source.text(node), self._source.location(node).line, node)
 
     def block(self, statements: Sequence[ast.stmt]) -> str:
-        first, last = statements[0].lineno, statements[-1].end_lineno or statements[-1].lineno
+        first = statements[0].lineno
+        last, end = self._source.end_of(statements[-1])
         rows = list(self._source.file.lines[first - 1 : last])
+        rows[-1] = rows[-1][: end - 1]
         for row, start, end, text in self._renamings():
             index = row - first
             rows[index] = rows[index][: start - 1] + text + rows[index][end - 1 :]

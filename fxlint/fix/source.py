@@ -129,6 +129,19 @@ class Source:
         start, end = self.location(first), self.location(last)
         return Edit(Location(self.path, start.line, start.column, end.end_line, end.end_column), text)
 
+    def replace_statements(self, first: ast.stmt, last: ast.stmt, text: str) -> Edit:
+        """Put ``text`` in place of statements, and of the comment that may end their last line."""
+        start = self.location(first)
+        line, column = self.end_of(last)
+        return Edit(Location(self.path, start.line, start.column, line, column), text)
+
+    def end_of(self, statement: ast.stmt) -> tuple[int, int]:
+        """(line, column) after a statement and the comment on its last line."""
+        place = self.location(statement)
+        row = self.file.lines[place.end_line - 1]
+        has_comment = row[place.end_column - 1 :].lstrip().startswith("#")
+        return place.end_line, len(row) + 1 if has_comment else place.end_column
+
     def replace_variadic(self, parameter: ast.arg, text: str) -> Edit:
         """Put ``text`` in place of a parameter with its stars."""
         start, end = self._offset(parameter)

@@ -1,0 +1,104 @@
+"""Parameters that are fixed for the trace."""
+
+import ast
+
+import pytest
+from suggested import net
+
+
+def bound(suggested, event: str, text: str) -> list[dict]:
+    """The dictionaries that are suggested, with the name of the placeholder object for itself."""
+    exprs = [one.concrete_args for one in suggested(text).of(event, "concrete_args") if one.concrete_args]
+    return [ast.literal_eval(expr.replace("torch.fx.PH", "'PH'")) for expr in exprs]
+
+
+@pytest.mark.parametrize(
+    ("parameters", "test", "values"),
+    [
+        ("x, flag=False", "flag", [False, True]),
+        ("x, flag=True", "not flag", [True, False]),
+        ("x, mode='a'", "mode == 'b'", ["a", "b"]),
+        ("x, *, steps=3", "steps", [3]),
+        ("x, shift=-1", "shift", [-1]),
+    ],
+)
+def test_a_flag_is_fixed_at_its_default_and_at_what_it_is_compared_with(suggested, parameters, test, values):
+    made = suggested(net(f"if {test}:\n    return -x\nreturn x", parameters))
+    exprs = [one.concrete_args for one in made.of("bool.flag")]
+    (name,) = ast.literal_eval(exprs[0])
+    assert [ast.literal_eval(expr)[name] for expr in exprs] == values
+
+
+def test_a_mode_among_several(suggested):
+    text = net("return x if mode in ('b', 'c') else -x", "x, mode='a'")
+    assert bound(suggested, "bool.in", text) == [{"mode": "a"}, {"mode": "b"}, {"mode": "c"}]
+
+
+def test_a_flag_of_a_value_that_nobody_can_write_down_is_left_to_choose(suggested):
+    made = suggested(net("if dims:\n    return -x\nreturn x", "x, dims=(1, 2)"))
+    (only,) = made.of("bool.flag")
+    assert only.is_advice
+    assert "choose the value" in only.text
+
+
+def test_several_defaults_are_fixed_together_as_well(suggested):
+    text = net("if a:\n    return -x\nif b:\n    return x * 2\nreturn x", "x, a=False, b='no', c=(1,)")
+    assert bound(suggested, "bool.flag", text)[-1] == {"a": False, "b": "no"}
+
+
+def test_a_number_with_a_default_that_counts_a_loop(suggested):
+    text = net("for _ in range(steps):\n    x = -x\nreturn x", "x, steps=4")
+    assert bound(suggested, "index.range", text) == [{"steps": 4}]
+
+
+class TestKeys:
+    HEADS = "self.heads = nn.ModuleDict({'cls': nn.Linear(4, 2), 'reg': nn.Linear(4, 1)})"
+
+    def test_one_graph_per_key_of_the_table(self, suggested):
+        text = net("return self.heads[task](x)", "x, task", self.HEADS)
+        assert bound(suggested, "key.lookup", text) == [{"task": "cls"}, {"task": "reg"}]
+
+    def test_the_default_comes_first(self, suggested):
+        text = net("return self.heads[task](x)", "x, task='reg'", self.HEADS)
+        assert bound(suggested, "key.lookup", text) == [{"task": "reg"}, {"task": "cls"}]
+
+    def test_names_of_attributes(self, suggested):
+        text = net("return getattr(self, task)(x)", "x, task", "self.cls = nn.Linear(4, 2)\nself.width = 4")
+        assert bound(suggested, "key.lookup", text) == [{"task": "cls"}]
+
+    def test_a_key_that_is_computed_is_no_argument(self, suggested):
+        made = suggested(net("return self.heads[x.dim()](x)", init=self.HEADS))
+        assert made.of("key.lookup", "concrete_args") == []
+
+
+def test_inputs_that_exclude_each_other_are_left_out_one_at_a_time(suggested):
+    text = net("if a is not None and b is not None:\n    raise ValueError\nreturn a", "a=None, b=None")
+    assert bound(suggested, "raise.reached", text) == [{"b": None}, {"a": None}, {"a": None, "b": None}]
+
+
+class TestStructure:
+    @pytest.mark.parametrize(
+        ("event", "body", "structures"),
+        [
+            (
+                "iter.in",
+                "x = batch['x']\nif 'mask' in batch:\n    x = x * batch['mask']\nreturn x",
+                [{"x": "PH"}, {"x": "PH", "mask": "PH"}],
+            ),
+            ("kwargs.unpack", "return {**batch, 'y': -batch['x']}", [{"x": "PH"}]),
+        ],
+    )
+    def test_a_dictionary_has_the_keys_that_forward_reads(self, suggested, event, body, structures):
+        assert bound(suggested, event, net(body, "batch")) == [{"batch": one} for one in structures]
+
+    @pytest.mark.parametrize("parameter", ["maps", "x: list[torch.Tensor]"])
+    def test_a_list_has_placeholders(self, suggested, parameter):
+        name = parameter.partition(":")[0]
+        text = net(f"y = 0\nfor part in {name}:\n    y = y + part\nreturn y", parameter)
+        assert bound(suggested, "iter.for", text) == [{name: ["PH", "PH"]}]
+
+    @pytest.mark.parametrize("parameter", ["x", "maps: torch.Tensor"])
+    def test_a_tensor_has_not(self, suggested, parameter):
+        name = parameter.partition(":")[0]
+        text = net(f"y = 0\nfor part in {name}:\n    y = y + part\nreturn y", parameter)
+        assert bound(suggested, "iter.for", text) == []

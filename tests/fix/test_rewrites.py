@@ -1,0 +1,237 @@
+"""What each family of rewrites makes of the source; the tracer's word on them is in tests/test_rules.py."""
+
+import ast
+
+import pytest
+from suggested import net
+
+LENGTH = [
+    ("return x / len(x)", "return x / x.size(0)"),
+    ("return x.transpose(0, len(x.shape) - 1)", "return x.transpose(0, x.dim() - 1)"),
+    ("return x / len(x.size())", "return x / x.dim()"),
+    ("return x / len(x + 1)", "return x / (x + 1).size(0)"),
+    ("return x / len(x)  # the mean", "return x / x.size(0)  # the mean"),
+    ("n = 'é', len(x)\nreturn x, n", "n = 'é', x.size(0)\nreturn x, n"),
+]
+NUMBER = [
+    ("return x[: int(x.shape[0])]", "return x[: x.shape[0]]"),
+    ("return x[: int(x.size(0) // 2)]", "return x[: x.size(0) // 2]"),
+    ("return x[: int(x.shape[0] / 2)]", "return x[: x.shape[0] // 2]"),
+    ("return x[: 2 * int(x.shape[0] / 2)]", "return x[: 2 * (x.shape[0] // 2)]"),
+]
+SIZES = [
+    ("return torch.zeros(x.shape[0], 3)", "return torch.zeros((x.shape[0], 3))"),
+    ("return torch.rand(x.size(0), 3, device=x.device)", "return torch.rand((x.size(0), 3), device=x.device)"),
+    ("return torch.ones(*x.shape)", "return torch.ones(x.shape)"),
+]
+STARS = [
+    ("return x.view(*x.shape)", "return x.view(x.shape)"),
+    ("return x.view(*x.shape[:-1], 2, 4)", "return x.view(x.shape[:-1] + (2, 4))"),
+    ("return x.reshape(1, *x.shape)", "return x.reshape((1,) + x.shape)"),
+    ("return x.reshape((*x.shape[:-1], 2, 4))", "return x.reshape(x.shape[:-1] + (2, 4))"),
+    ("a, *rest = x.shape\nreturn x, a, rest", "a, rest = x.shape[0], x.shape[1:]\nreturn x, a, rest"),
+    ("a, *mid, z = x.shape\nreturn a, mid, z", "a, mid, z = x.shape[0], x.shape[1:-1], x.shape[-1]\nreturn a, mid, z"),
+]
+ASSERTS = [
+    ("assert x.dim() == 2\nreturn x", 'torch._assert(x.dim() == 2, "x.dim() == 2")\nreturn x'),
+    ('assert x.dim() == 2, "two"\nreturn x', 'torch._assert(x.dim() == 2, "two")\nreturn x'),
+    (
+        "assert x.dim() in (2, 3)\nreturn x",
+        'torch._assert((x.dim() == 2) | (x.dim() == 3), "x.dim() in (2, 3)")\nreturn x',
+    ),
+    (
+        "assert 0 < x.size(0) < 9 and x.any(), 'm'\nreturn x",
+        "torch._assert(((0 < x.size(0)) & (x.size(0) < 9)) & x.any(), 'm')\nreturn x",
+    ),
+]
+RAISES = [
+    ("if x.dim() != 2:\n    raise ValueError('two')\nreturn x", "torch._assert(x.dim() == 2, 'two')\nreturn x"),
+    (
+        "if x.size(0) > 2 or x.size(1) < 3:\n    raise ValueError(f'bad {x.shape} here')\nreturn x",
+        "torch._assert((x.size(0) <= 2) & (x.size(1) >= 3), 'bad ... here')\nreturn x",
+    ),
+]
+CHOICES = [
+    (
+        "if x.sum() > 0:\n    return F.relu(x)\nreturn -x",
+        "return torch.where(x.sum() > 0, F.relu(x), -x)",
+    ),
+    (
+        "if x.sum() > 0:\n    return F.relu(x)\nelse:\n    return -x",
+        "return torch.where(x.sum() > 0, F.relu(x), -x)",
+    ),
+    ("if x.sum() > 0:\n    x = -x\nreturn x", "x = torch.where(x.sum() > 0, -x, x)\nreturn x"),
+    (
+        "if x.sum() > 0:\n    y = -x\nelse:\n    y = x\nreturn y",
+        "y = torch.where(x.sum() > 0, -x, x)\nreturn y",
+    ),
+]
+TERNARIES = [("return -x if x.sum() > 0 else x", "return torch.where(x.sum() > 0, -x, x)")]
+WRITES = [
+    ("x[0] = 1\nreturn x", "x = torch.select_scatter(x, torch.full_like(x[0], 1), 0, 0)\nreturn x"),
+    ("x[:, 1:3] = y\nreturn x", "x = torch.slice_scatter(x, y, 1, start=1, end=3)\nreturn x"),
+    ("x[..., 0] *= 2\nreturn x", "x = torch.select_scatter(x, x[..., 0] * 2, -1, 0)\nreturn x"),
+    ("x[x > 0] = y\nreturn x", "x = torch.where(x > 0, y, x)\nreturn x"),
+    ("x[y] = 0\nreturn x", "x = torch.index_put(x, (y,), x.new_tensor(0))\nreturn x"),
+]
+OPERATORS = [
+    ("bool.not", "m = not x.all()\nreturn x, m", "m = torch.logical_not(x.all())\nreturn x, m"),
+    ("bool.not", "m = not x.size(0) == 2\nreturn x, m", "m = x.size(0) != 2\nreturn x, m"),
+    ("bool.and_or", "m = x.sum() > 0 and x.sum() < 9\nreturn x, m", "m = (x.sum() > 0) & (x.sum() < 9)\nreturn x, m"),
+    ("bool.compare", "m = 0 < x.sum() < 1\nreturn x, m", "m = (0 < x.sum()) & (x.sum() < 1)\nreturn x, m"),
+    ("bool.in", "m = x.dim() not in (2, 3)\nreturn x, m", "m = (x.dim() != 2) & (x.dim() != 3)\nreturn x, m"),
+    ("bool.minmax", "m = any([x.any(), y.any()])\nreturn x, m", "m = x.any() | y.any()\nreturn x, m"),
+    ("bool.call", "return x, bool(x.all())", "return x, x.all()"),
+]
+LIBRARY = [
+    ("call.unbound_method", "return torch.Tensor.flatten(x, 1)", "return x.flatten(1)"),
+    ("math.recorded", "import math\nreturn x / math.sqrt(x.size(0))", "import math\nreturn x / x.size(0) ** 0.5"),
+    ("iter.comprehension", "return [-p for p in x.chunk(2)]", "return [-p for p in [x.chunk(2)[i] for i in range(2)]]"),
+    ("output.generator", "return (x * s for s in (1, 2))", "return [x * s for s in (1, 2)]"),
+    ("raise.reached", "assert isinstance(x, torch.Tensor)\nreturn x", "return x"),
+    ("raise.reached", "if not isinstance(x, torch.Tensor):\n    raise TypeError\nreturn x", "return x"),
+    ("format.spec", "print(f'{x.sum():.2f}')\nreturn x", "return x"),
+    ("tensor.data", "return torch.tensor(x.shape[0])", "return torch.full((), x.shape[0])"),
+    ("tensor.data", "return x / torch.tensor([x.size(0), 1])", "return x / x.new_tensor([x.size(0), 1])"),
+]
+TABLE = [
+    *(("len.call", *row) for row in LENGTH),
+    *(("int.call", *row) for row in NUMBER),
+    *(("tensor.sizes" if "(*" not in row[0] else "iter.star", *row) for row in SIZES),
+    *(("iter.star", *row) for row in STARS),
+    *(("bool.assert" if " in " not in row[0] and "and" not in row[0] else None, *row) for row in ASSERTS),
+    *(("bool.if" if " or " not in row[0] else None, *row) for row in RAISES),
+    *(("bool.if", *row) for row in CHOICES),
+    *(("bool.ternary", *row) for row in TERNARIES),
+    *(("setitem.augmented" if "*=" in row[0] else "setitem.assign", *row) for row in WRITES),
+    *OPERATORS,
+    *LIBRARY,
+]
+
+
+@pytest.mark.parametrize(("event", "body", "expected"), TABLE, ids=[row[1].replace("\n", "; ") for row in TABLE])
+def test_the_first_rewrite(suggested, event, body, expected):
+    made = suggested(net(body, "x, y"))
+    events = [event] if event else [finding.event for finding in made.prediction.findings]
+    rewrites = [text for one in events for text in made.rewrites(one)]
+    assert rewrites[0] == net(expected, "x, y")
+
+
+class TestConstantTensors:
+    INIT = "self.register_buffer('table', torch.zeros(1, 9, 4))"
+
+    @pytest.mark.parametrize(
+        ("old", "new"),
+        [
+            ("self.table[:, : x.size(1)]", "torch.narrow(self.table, 1, 0, x.size(1))"),
+            ("self.table[0 : x.size(1)]", "torch.narrow(self.table, 0, 0, x.size(1))"),
+            ("self.table[:, x.size(0) : x.size(0) + 2]", "torch.narrow(self.table, 1, x.size(0), 2)"),
+            ("self.table[x.size(0) : x.size(1)]", "torch.narrow(self.table, 0, x.size(0), x.size(1) - x.size(0))"),
+            ("self.table.expand(x.size(0), -1, -1)", "self.table.expand((x.size(0), -1, -1))"),
+        ],
+    )
+    def test_a_part_and_an_expansion(self, suggested, old, new):
+        made = suggested(net(f"return x + {old}", init=self.INIT))
+        assert made.rewrites("tensor.constant")[0] == net(f"return x + {new}", init=self.INIT)
+
+    def test_a_step_has_no_narrow(self, suggested):
+        made = suggested(net("return x + self.table[:, : x.size(1) : 2]", init=self.INIT))
+        assert not any("narrow" in text for text in made.rewrites("tensor.constant"))
+
+
+class TestModules:
+    def test_a_module_made_in_forward_moves_to_a_new_init(self, suggested):
+        (text,) = suggested(net("return nn.ReLU()(x)")).rewrites("module.unregistered")
+        assert text == net("return self.relu(x)", init="self.relu = nn.ReLU()")
+
+    def test_it_goes_to_the_end_of_an_init_that_is_there(self, suggested):
+        (text,) = suggested(net("return nn.ReLU()(x)", init="self.relu = 1")).rewrites("module.unregistered")
+        assert text == net("return self.relu_2(x)", init="self.relu = 1\nself.relu_2 = nn.ReLU()")
+
+    def test_a_module_made_of_an_input_stays(self, suggested):
+        assert suggested(net("return nn.Softmax(d)(x)", "x, d=1")).rewrites("module.unregistered") == []
+
+    @pytest.mark.parametrize(
+        ("init", "loop", "container"),
+        [
+            ("self.parts = [nn.Linear(4, 4), nn.ReLU()]", "self.parts", "nn.ModuleList"),
+            ("self.parts = {'a': nn.ReLU()}", "self.parts.values()", "nn.ModuleDict"),
+        ],
+    )
+    def test_a_plain_container(self, suggested, init, loop, container):
+        body = f"for part in {loop}:\n    x = part(x)\nreturn x"
+        name, _, display = init.partition(" = ")
+        (text,) = dict.fromkeys(suggested(net(body, init=init)).rewrites("module.unregistered"))
+        assert text == net(body, init=f"{name} = {container}({display})")
+
+    def test_a_slice_of_a_sequential(self, suggested):
+        init = "self.body = nn.Sequential(nn.Linear(4, 4), nn.ReLU())"
+        (text,) = suggested(net("return self.body[:1](x)", init=init)).rewrites("module.unregistered")
+        assert text == net("for layer in self.body[:1]:\n    x = layer(x)\nreturn x", init=init)
+
+
+class TestMoved:
+    """Code that stays as it is becomes a function that torch.fx.wrap makes a node."""
+
+    def test_an_expression(self, suggested):
+        text = suggested(net("n = int(x.shape[0] * self.ratio)\nreturn x[:n]", init="self.ratio = 0.5"))
+        moved = text.rewrites("int.call")[-1]
+        assert "@torch.fx.wrap\ndef compute_n(x, ratio):\n    return int(x.shape[0] * ratio)\n\n\nclass Net" in moved
+        assert "n = compute_n(x, self.ratio)" in moved
+        assert "from torch import nn\nimport torch.fx\n" in moved
+
+    def test_a_loop(self, suggested):
+        made = suggested(net("while x.shape[0] > 4:\n    x = x[::2]  # half\nreturn x"))
+        (moved,) = made.rewrites("bool.while")
+        assert "def compute_x(x):\n    while x.shape[0] > 4:\n        x = x[::2]  # half\n    return x\n" in moved
+        assert moved.endswith("def forward(self, x):\n        x = compute_x(x)\n        return x\n")
+
+    def test_a_branch_that_returns_takes_the_rest_along(self, suggested):
+        made = suggested(net("y = x + 1\nif x.dim() == 2:\n    return y\nreturn x * y"))
+        (moved,) = made.rewrites("bool.if")
+        assert "def compute_rest(x, y):\n    if x.dim() == 2:\n        return y\n    return x * y\n" in moved
+        assert moved.endswith("y = x + 1\n        return compute_rest(x, y)\n")
+
+    @pytest.mark.parametrize(
+        "body",
+        [
+            "if x.dim() == 2:\n    x = self.fc(x)\nreturn x",
+            "if x.dim() == 2:\n    x = self.scale(x)\nreturn x",
+            "if x.dim() == 2:\n    self.last = x\n    x = -x\nreturn x",
+            "for i in (1, 2):\n    if x.dim() == i:\n        break\nreturn x",
+            "if x.dim() == 2:\n    y = x\nreturn y",
+        ],
+    )
+    def test_code_that_needs_the_module_or_its_surroundings_stays(self, suggested, body):
+        made = suggested(net(body, init="self.fc = nn.Linear(2, 2)") + "\n    def scale(self, x):\n        return x\n")
+        assert not any("compute_" in text for text in made.rewrites("bool.if"))
+
+    def test_two_findings_do_not_take_the_same_name(self, suggested):
+        made = suggested(net("return x[int(x.size(0) * 0.5) : int(x.size(0) * 0.9)]"))
+        names = [text.partition("@torch.fx.wrap\ndef ")[2].partition("(")[0] for text in made.rewrites("int.call")]
+        assert names == ["compute_int", "compute_int_2"]
+
+
+def test_torch_is_imported_where_the_edit_needs_it(suggested):
+    text = net("assert x.dim() == 2\nreturn x").partition("\n\n\n")[2].replace("nn.Module", "Module")
+    (new,) = suggested("from torch.nn import Module\n\n\n" + text).rewrites("bool.assert")
+    assert new.startswith("from torch.nn import Module\nimport torch\n")
+
+
+@pytest.mark.parametrize("condition", ["x.dim() == 2", "x.shape[0] > 1", "x.is_cuda", "x.dtype == torch.half"])
+def test_a_condition_on_a_plain_value_gets_no_where(suggested, condition):
+    made = suggested(net(f"if {condition}:\n    return -x\nreturn x"))
+    assert not any("torch.where" in text for text in made.rewrites("bool.if"))
+
+
+def test_elif_is_left_to_its_if(suggested):
+    body = "if x.sum() > 0:\n    x = -x\nelif x.sum() < 9:\n    x = x + 1\nreturn x"
+    for text in suggested(net(body)).rewrites("bool.if"):
+        ast.parse(text)
+
+
+def test_nothing_suggests_cond(suggested):
+    made = suggested(net("if x.sum() > 0:\n    x = -x\nreturn x if x.sum() > 0 else -x"))
+    said = [one for finding in made.prediction.findings for one in finding.suggestions]
+    assert said
+    assert not any("torch.cond" in text for one in said for text in (one.text, *(edit.text for edit in one.edits)))
