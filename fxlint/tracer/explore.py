@@ -137,7 +137,7 @@ class _Exploration:
         answered = tuple(answer for _, answer in run.decisions)
         unsupported = not users and classify.is_unsupported_output(error)
         if not run.answers or unsupported:
-            self._keep(_event(error, self._user))
+            self._keep(_event(error, self._user, run))
         if unsupported:
             return False
         if users and self._asks_again(error, run) and self._sites.add(self._user.own(users)[-1]):
@@ -188,9 +188,15 @@ class _Exploration:
             self._events[key] = replace(event, decisions=known.decisions, answers=known.answers)
 
 
-def _event(error: BaseException, user: UserCode) -> Event:
+def _event(error: BaseException, user: UserCode, run: Run) -> Event:
     told = failed(error, user)
-    return Event(of_exception(error, user), told.frames, error=(told.type, told.message))
+    return Event(
+        of_exception(error, user),
+        told.frames,
+        decisions=len(run.decisions),
+        answers=run.answers,
+        error=(told.type, told.message),
+    )
 
 
 def _other_length(error: BaseException, plan: Plan) -> int | None:

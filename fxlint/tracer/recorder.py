@@ -24,7 +24,6 @@ from torch.fx.proxy import Attribute, Proxy
 from .failures import message_of
 from .frames import Frame, Instruction, UserCode, frames_of
 
-STAND_IN_NUMBER = 2
 STAND_IN_LENGTH = 2
 SAME_ANSWER = 20
 """A condition met again in one run gets the same answer this often, then the other one: loops end."""
@@ -112,12 +111,9 @@ class RecordingTracer(torch.fx.Tracer):
         self._iterated = (obj, len(self.run.events))
         return iter([_element(obj, index) for index in range(self._plan.length)])
 
-    def length(self, obj: Proxy) -> int:
-        if self._iterated is None or self._iterated[0] is not obj or self._iterated[1] != len(self.run.events):
-            # else it is list(x) asking, right after x was iterated, how much room to make
-            self.record("len", obj)
-            self.answered()
-        return STAND_IN_LENGTH
+    def is_being_iterated(self, obj: Proxy) -> bool:
+        """Whether ``obj`` was iterated over last: then it is list(x) that asks for its length, to make room."""
+        return self._iterated is not None and self._iterated[0] is obj and self._iterated[1] == len(self.run.events)
 
     def keys(self, obj: Proxy) -> Any:
         if not _unpacks_mapping(sys._getframe(2)):
@@ -231,16 +227,17 @@ class RecordingProxy(Proxy):
         return self.tracer.keys(self)
 
     def __len__(self) -> int:
-        return self.tracer.length(self)
+        # an int would decide what follows; as in the stock tracer the call fails, and its guard answers with a proxy
+        return STAND_IN_LENGTH if self.tracer.is_being_iterated(self) else super().__len__()
 
     def __contains__(self, item: Any) -> bool:
         self.tracer.record("iter", self)
         return self.tracer.decide(sys._getframe(1))
 
-    def __round__(self, digits: int | None = None) -> int:
+    def __round__(self, digits: int | None = None) -> Any:
         self.tracer.record("round", self)
         self.tracer.answered()
-        return STAND_IN_NUMBER
+        return self
 
     def __format__(self, spec: str) -> str:
         if spec:

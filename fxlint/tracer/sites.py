@@ -21,7 +21,7 @@ import torch
 
 from . import classify
 from .frames import Instruction, UserCode, real_path
-from .recorder import STAND_IN_NUMBER, EndOfRun, RecordingTracer, first_proxy, holds_proxy, stand_in
+from .recorder import STAND_IN_LENGTH, EndOfRun, RecordingTracer, first_proxy, holds_proxy, stand_in
 
 GUARD = "__fxlint_guard__"
 _FRAME_SENSITIVE = frozenset({"super", "locals", "globals", "vars", "dir", "eval", "exec", GUARD})
@@ -129,11 +129,8 @@ _BINARY_BY_NAME = {kind.__name__: function for kind, function in _BINARY.items()
 
 
 def _result_of_call(tracer: RecordingTracer, function: Any) -> Any:
-    if function is range:
-        return range(STAND_IN_NUMBER)
-    if function in (int, float, complex, round):
-        return function(STAND_IN_NUMBER)
-    return stand_in(tracer)
+    """A proxy, so that all that follows from the result is met too: conditions on it have both sides."""
+    return range(STAND_IN_LENGTH) if function is range else stand_in(tracer)
 
 
 def _result_of_subscript(tracer: RecordingTracer, base: Any) -> Any:

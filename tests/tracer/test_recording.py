@@ -154,6 +154,17 @@ return x"""
     assert {("int", made.line(mark)) for mark in "abc"} <= set(made.events())
 
 
+@pytest.mark.parametrize("number", ["len(x.shape)", "int(x)", "round(x / 2)", "float(x)"])
+def test_a_number_that_cannot_be_had_decides_nothing(net, number):
+    made = net(f"n = {number}\nif n > 2:\n    y = complex(x)  # a\nelse:\n    y = complex(x)  # b\nreturn x")
+    assert {("complex", made.line(mark)) for mark in "ab"} <= set(made.events())
+
+
+def test_an_output_is_told_with_what_went_before_it(net):
+    recording, _ = net("n = len(x)\nreturn {n}").record()
+    assert [(event.family, event.answers) for event in recording.events] == [("len", 0), ("output", 1)]
+
+
 def test_a_condition_that_holds_for_ever_ends(net):
     made = net("while True:\n    if x.sum() > 0:  # here\n        continue\nreturn x")
     recording, _ = made.record()
