@@ -16,7 +16,7 @@ from fxlint.predict.facts import Facts
 from fxlint.predict.machine import Machine
 from fxlint.predict.roots import find_roots
 from fxlint.predict.scopes import ModuleScope
-from fxlint.predict.trace import Run, trace
+from fxlint.predict.trace import Run, trace_root
 from fxlint.project.index import ModuleIndex, Project
 from fxlint.project.source import UnreadableSource
 from fxlint.rules import RuleSet
@@ -47,4 +47,4 @@ def _runs(vm: Machine, index: ModuleIndex) -> list[Run]:
         scope = ModuleScope(index)
         vm.scopes.setdefault(index.name, scope)
     vm.reset()
-    return [trace(vm, root) for root in find_roots(vm, scope)]
+    return [trace_root(vm, root) for root in find_roots(vm, scope)]

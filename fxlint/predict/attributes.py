@@ -191,6 +191,8 @@ def of_instance(vm: Machine, frame: Frame, owner: Instance, name: str, node: ast
     if isinstance(fallback, Function):
         return calls.invoke(vm, frame, fallback, [owner, Const(name)], node)
     library_base = classes.library_base_with(vm, owner.cls, name)
+    if library_base is None and owner.children is not None:
+        library_base = "torch.nn.ModuleDict" if isinstance(owner.children, Mapping) else "torch.nn.ModuleList"
     if library_base is not None:
         return Bound(External(f"{library_base}.{name}"), owner)
     return UNKNOWN

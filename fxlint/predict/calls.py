@@ -9,7 +9,7 @@ from typing import Final
 
 from fxlint.predict import classes, containers, evaluate, library, memo, modules, statements
 from fxlint.predict.arguments import Arguments
-from fxlint.predict.machine import MAX_DEPTH, Machine, PathEnd, Unwind
+from fxlint.predict.machine import MAX_DEPTH, MAX_STEPS, Machine, PathEnd, Unwind
 from fxlint.predict.scopes import Frame, Scope
 from fxlint.predict.values import (
     MAYBE,
@@ -204,14 +204,24 @@ def call_function(vm: Machine, frame: Frame, function: Function, args: Arguments
     if len(vm.frames) > MAX_DEPTH or same_code > MAX_RECURSION:
         return MAYBE if args.may_hold_traced() else UNKNOWN
     variables = bind_arguments(vm, function, args, node)
-    if not vm.tracing or vm.handlers or same_code:
+    if not (vm.tracing and args.may_hold_traced()):
+        if not function.module.index.linted and vm.limit == MAX_STEPS:
+            return vm.aside(function.node, lambda: _run_or_recall(vm, function, variables, node, same_code))
+    return _run_or_recall(vm, function, variables, node, same_code)
+
+
+def _run_or_recall(
+    vm: Machine, function: Function, variables: dict[str, Value], node: ast.AST, same_code: int
+) -> Value:
+    """Run the function, or use the summary of a call that saw the same."""
+    if vm.handlers or same_code:
         return run_function(vm, function, variables, node)
     values = list(variables.values())
     known = memo.key(values)
     if known is None:
         return run_function(vm, function, variables, node)
     # A function's own scope tells closures apart; what a raise does depends on whether the path is guarded.
-    place = (id(function.node), id(function.scope), known, bool(vm.guards), vm.heap.differences())
+    place = (id(function.node), id(function.scope), known, vm.tracing, bool(vm.guards), vm.heap.differences())
     summary = vm.summaries.get(place)
     if summary is not None:
         return memo.replay(vm, summary, node, values)
@@ -223,7 +233,8 @@ def _summarise(
 ) -> Value:
     """Run the function as if nothing had happened before, and keep what it did if it changed nothing outside."""
     values = list(variables.values())
-    failed, unlikely, events, depth = vm.failed, vm.unlikely, len(vm.events), len(vm.chain(node))
+    failed, unlikely, depth = vm.failed, vm.unlikely, len(vm.chain(node))
+    outer, vm.events, vm.seen = (vm.events, vm.seen), [], {}
     guards, mark, reads, unresolved, steps = len(vm.guards), vm.heap.mark(), vm.local_reads, len(vm.unresolved), vm.steps
     born = Sequence("tuple", []).born
     vm.failed, vm.unlikely = False, 0
@@ -232,11 +243,10 @@ def _summarise(
     finally:
         inner_failed = vm.failed
         vm.failed, vm.unlikely = failed or inner_failed, unlikely
-        happened = vm.events[events:]
-        for position, event in enumerate(happened, events):
-            vm.events[position] = replace(
-                event, first=event.first and not failed, likely=event.likely and not unlikely
-            )
+        happened = vm.events
+        vm.events, vm.seen = outer
+        for event in happened:
+            vm.record(replace(event, first=event.first and not failed, likely=event.likely and not unlikely))
     pure = vm.local_reads == reads and len(vm.unresolved) == unresolved and not vm.heap.differences(born, mark)
     if pure:
         vm.summaries[place] = memo.Summary(

@@ -299,6 +299,26 @@ def _agree(answers: list[Value]) -> Value:
     return joined
 
 
+def _compared_item(left: Value, right: Value) -> Traced | None:
+    """The element whose comparison two tuples or lists need the truth of, if it is a Proxy.
+
+    Elements are compared in order up to the first that differs; against an unknown value the first one is.
+    """
+    one = left.items if isinstance(left, Sequence) else None
+    other = right.items if isinstance(right, Sequence) else None
+    if one is None or other is None:
+        known, unknown = (one, right) if one is not None else (other, left)
+        return known[0] if known and isinstance(known[0], Traced) and isinstance(unknown, Unknown) else None
+    for first, second in zip(one, other, strict=False):
+        if first is second:
+            continue
+        if isinstance(first, Traced) or isinstance(second, Traced):
+            return first if isinstance(first, Traced) else second  # type: ignore[return-value]
+        if not (isinstance(first, Const) and isinstance(second, Const) and first.value == second.value):
+            return None
+    return None
+
+
 def _likely_equal(left: Value, right: Value) -> Unknown:
     one, other = likely_of(left), likely_of(right)
     if isinstance(one, Const) and isinstance(other, Const):
@@ -329,6 +349,11 @@ def equal(vm: Machine, frame: Frame, op: ast.cmpop, left: Value, right: Value, n
         return evaluate.fold(_ORDER[type(op)], left, right)
     if isinstance(left, Tensor) or isinstance(right, Tensor):
         return REAL_TENSOR
+    if isinstance(left, Sequence) or isinstance(right, Sequence):
+        traced_item = _compared_item(left, right)
+        if traced_item is not None:
+            vm.event("bool.compare", node, origin=traced_item.origin)
+            return UNKNOWN
     if isinstance(op, (ast.Eq, ast.NotEq)):
         answer = _equality(vm, left, right)
         if answer is not None:

@@ -63,6 +63,9 @@ MAX_RANGE: Final = 64
 def call(vm: Machine, frame: Frame, callee: External, args: Arguments, node: ast.AST) -> Value:
     """Call a library object by name."""
     name = vm.facts.canonical(callee.name)
+    split = _split_union(args) if vm.tracing else None
+    if split is not None:
+        return calls.each(vm, split[0], lambda option: call(vm, frame, callee, split[1](option), node), node)
     model = _MODELS.get(name)
     if model is not None:
         return model(vm, frame, args, node)
@@ -72,6 +75,26 @@ def call(vm: Machine, frame: Frame, callee: External, args: Arguments, node: ast
         vm.note("math.recorded", node, origin=_origin(args), callee=name)
         return vm.traced(node, first_traced(args))
     return measured(vm, name, args, node, patched=callee.patched)
+
+
+def _split_union(args: Arguments) -> tuple[list[Value], Callable[[Value], Arguments]] | None:
+    """An argument that is a Proxy in one case and not in another, and a way to put each case in its place."""
+    for position, value in enumerate(args.positional):
+        if isinstance(value, Union) and any(isinstance(option, Traced) for option in value.options):
+
+            def at(option: Value, position: int = position) -> Arguments:
+                positional = [*args.positional[:position], option, *args.positional[position + 1 :]]
+                return Arguments(positional, args.keywords, args.extra, args.extra_keywords)
+
+            return value.options, at
+    for name, value in args.keywords.items():
+        if isinstance(value, Union) and any(isinstance(option, Traced) for option in value.options):
+
+            def named(option: Value, name: str = name) -> Arguments:
+                return Arguments(args.positional, {**args.keywords, name: option}, args.extra, args.extra_keywords)
+
+            return value.options, named
+    return None
 
 
 def is_wrapped(vm: Machine, frame: Frame, node: ast.Call) -> bool:
@@ -994,6 +1017,8 @@ def _object(name: str) -> Model:
         function = args.get(0, "")
         if isinstance(function, (Function, Decorated)) and len(args.positional) == 1:
             return decorate(vm, External(name), function, node)  # a bare decorator
+        if args.holds_traced():
+            measured(vm, name, args, node)
         return Instance(External(name), Attributes(), dict(args.keywords), open=True, expression=name)
 
     return model

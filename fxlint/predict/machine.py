@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Final
 
 from fxlint.predict.heap import Changes, Heap
 from fxlint.predict.scopes import Exit, Frame, ModuleScope
-from fxlint.predict.values import MAYBE, TRUE, Instance, Origin, Traced, Unknown, Value, join
+from fxlint.predict.values import MAYBE, TRUE, UNKNOWN, Instance, Origin, Traced, Unknown, Value, join
 from fxlint.project.source import SourceFile
 
 if TYPE_CHECKING:
@@ -28,7 +28,8 @@ if TYPE_CHECKING:
     from fxlint.project.index import Project
 
 MAX_DEPTH: Final = 60
-MAX_STEPS: Final = 400_000
+MAX_STEPS: Final = 120_000
+MAX_STEPS_ASIDE: Final = 1_500
 
 
 class PathEnd(Exception):
@@ -102,17 +103,20 @@ class Machine:
         self.guards: list[Guard] = []
         self.handlers: list[Handler] = []
         self.events: list[Event] = []
+        self.seen: dict[tuple[str, int, bool], Event] = {}
         self.failed = False
         self.unlikely = 0
         self.tracing = False
         self.loose = 0
         self.steps = 0
+        self.limit = MAX_STEPS
         self.root: Instance | None = None
         self.root_module: ModuleScope | None = None
         self.training = Unknown(likely=TRUE)
         self.unresolved: dict[str, tuple[SourceFile, ast.AST]] = {}
         self.summaries: dict[Hashable, Summary] = {}
         self.instances: dict[Hashable, tuple[Instance, Arguments]] = {}
+        self.costly: dict[int, ast.AST] = {}
         self.local_reads = 0  # of names whose meaning depends on the root
 
     # -- a root -------------------------------------------------------------------------------------------------
@@ -123,12 +127,13 @@ class Machine:
         self.frames.clear()
         self.guards.clear()
         self.handlers.clear()
-        self.events = []
+        self.events, self.seen = [], {}
         self.unresolved = {}
         self.failed = False
         self.unlikely = 0
         self.loose = 0
         self.steps = 0
+        self.limit = MAX_STEPS
         self.tracing = False
 
     def within_root(self, module: Instance) -> bool:
@@ -137,8 +142,26 @@ class Machine:
 
     def tick(self) -> None:
         self.steps += 1
-        if self.steps > MAX_STEPS:
+        if self.steps > self.limit:
             raise OutOfBudget
+
+    def aside(self, what: ast.AST, run: Callable[[], Value]) -> Value:
+        """Work that tracing hardly depends on: what takes many steps is not worth knowing, nor trying again."""
+        if id(what) in self.costly:
+            return UNKNOWN
+        limit, depth, handlers, mark = self.limit, len(self.frames), len(self.handlers), self.heap.mark()
+        self.limit = min(limit, self.steps + MAX_STEPS_ASIDE)
+        try:
+            return run()
+        except OutOfBudget:
+            if self.steps > limit:
+                raise
+            del self.frames[depth:], self.handlers[handlers:]
+            self.heap.rollback(mark)
+            self.costly[id(what)] = what
+            return UNKNOWN
+        finally:
+            self.limit = limit
 
     @property
     def frame(self) -> Frame:
@@ -162,10 +185,10 @@ class Machine:
         if origin is not None and origin.assumed is not None:
             taken = Guard(origin.assumed.source, origin.assumed.node, True, False)
             with self.guarded(taken):
-                self.events.append(self._event(kind, node, origin, exception, callee, swallowed=False))
+                self.record(self._event(kind, node, origin, exception, callee, swallowed=False))
             return
         handler = self._catching(thrown if thrown is not None else exception)
-        self.events.append(self._event(kind, node, origin, exception, callee, swallowed=handler is not None))
+        self.record(self._event(kind, node, origin, exception, callee, swallowed=handler is not None))
         if handler is not None:
             raise Unwind(handler)
         self.failed = True
@@ -173,7 +196,17 @@ class Machine:
     def note(self, kind: str, node: ast.AST, *, origin: Origin | None = None, callee: str = "") -> None:
         """Something worth telling that does not stop the tracer."""
         if self.tracing:
-            self.events.append(self._event(kind, node, origin, "", callee, swallowed=False))
+            self.record(self._event(kind, node, origin, "", callee, swallowed=False))
+
+    def record(self, event: Event) -> None:
+        """Keep an event, unless it says nothing that an earlier one of that place has not said."""
+        place = (event.kind, id(event.frames[-1][1]), event.swallowed)
+        seen = self.seen.get(place)
+        if seen is not None and (not seen.guards or (event.guards and not event.first)):
+            return
+        if seen is None or not event.guards:
+            self.seen[place] = event
+        self.events.append(event)
 
     def refuse(self, node: ast.AST, exception: str, thrown: Value | str) -> None:
         """A raise under conditions of the configuration: the program refuses that configuration, the path ends."""
@@ -281,7 +314,8 @@ class Machine:
         """Both sides end in a raise: so does the path before the fork, for certain where nothing else guards it."""
         if self.guards or not raises or not self.tracing:
             raise PathEnd(raises)
-        self.events.extend(replace(event, first=not self.failed) for event in raises)
+        for event in raises:
+            self.record(replace(event, first=not self.failed))
         self.failed = True
         self.frame.exits.append(Exit(MAYBE, failed=True))
 

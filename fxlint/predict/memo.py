@@ -175,7 +175,7 @@ def replay(vm: Machine, summary: Summary, call: ast.AST, values: list[Value]) ->
     relocation = Relocation(summary.inputs, origins(values))
     chain, guards = vm.chain(call), tuple(vm.guards)
     for event in summary.events:
-        vm.events.append(
+        vm.record(
             replace(
                 event,
                 frames=(*chain, *event.frames),

@@ -127,6 +127,8 @@ def _global(vm: Machine, module: ModuleScope, name: str) -> Value | None:
             values = [_bound(vm, module, b) for b in (chosen[-1:] if strong else chosen)]
         return _mutable_globals(module, name, join_all(values))
     for star in reversed(module.index.stars):
+        if star.partition(".")[0] not in LIBRARIES and not vm.project.may_bind(star, name):
+            continue
         scope = module_scope(vm, star)
         value = global_name(vm, scope, name) if scope is not None and not name.startswith("_") else None
         if value is not None:
@@ -153,10 +155,12 @@ def _bound(vm: Machine, module: ModuleScope, binding: Binding) -> Value:
     vm.frames.append(frame)
     try:
         if isinstance(binding.node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)):
-            return evaluate.definition(vm, frame, binding.node, None)
-        if binding.value is None:
+            definition = binding.node
+            return vm.aside(definition, lambda: evaluate.definition(vm, frame, definition, None))
+        expression = binding.value
+        if expression is None:
             return UNKNOWN
-        value = evaluate.expression(vm, frame, binding.value)
+        value = vm.aside(expression, lambda: evaluate.expression(vm, frame, expression))
         for position in binding.element:
             value = evaluate.element(vm, frame, value, position, binding.node)
         return value

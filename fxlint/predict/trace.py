@@ -38,7 +38,7 @@ class Run:
     unknown: str | None
 
 
-def trace(vm: Machine, root: RootValue) -> Run:
+def trace_root(vm: Machine, root: RootValue) -> Run:
     """Trace a root abstractly. Never raises: what the interpreter cannot do makes the verdict unknown."""
     vm.reset()
     reason: str | None = None
@@ -50,7 +50,8 @@ def trace(vm: Machine, root: RootValue) -> Run:
     except OutOfBudget:
         reason = "the analysis took more steps than its budget allows"
     except PathEnd as end:
-        vm.events.extend(end.raises)
+        for event in end.raises:
+            vm.record(event)
         vm.failed = bool(end.raises)
         reason = None if end.raises else _no_way_out(vm)
     except Unwind:

@@ -365,7 +365,11 @@ def join(first: Value, second: Value, likely: Value | None = None) -> Value:
     if len(merged) == 1:
         return merged[0]
     if any(isinstance(option, Unknown) for option in merged) or len(merged) > MAX_OPTIONS:
-        return _unknown_of(merged, likely)
+        traced = next((option for option in merged if isinstance(option, Traced)), None)
+        if traced is None:
+            return _unknown_of(merged, likely)
+        rest = _unknown_of([option for option in merged if not isinstance(option, Traced)], likely)
+        return rest if rest.maybe else Union([traced, rest])
     if likely is not None and len(merged) > 1 and not isinstance(likely, Union):
         merged.sort(key=lambda option: not same(option, likely))
     return Union(merged)

@@ -219,6 +219,7 @@ class Project:
         self._modules: dict[str, ModuleIndex | None] = {}
         self._search_path = [str(folder) for folder in search_path]
         self._folders: dict[str, frozenset[str]] = {}
+        self._bytes: dict[str, bytes] = {}
         self.linted: list[ModuleIndex] = []
 
     def add(self, path: str) -> ModuleIndex:
@@ -265,6 +266,22 @@ class Project:
             if parts[-1] in entries or any(entry.startswith(parts[-1] + ".") for entry in entries):
                 return True
         return False
+
+    def may_bind(self, module: str, name: str) -> bool:
+        """Whether a module could bind a name, judged by its bytes: for star imports, without parsing what they name.
+
+        Definitions and assignments count, and further star imports; names that the module only imports itself do not.
+        """
+        if module not in self._bytes:
+            found = self._find(module)
+            try:
+                self._bytes[module] = b"" if found is None else Path(found[0]).read_bytes()
+            except OSError:
+                self._bytes[module] = b""
+        raw = self._bytes[module]
+        word = name.encode()
+        definitions = (b"class " + word, b"def " + word, b"\n" + word, b"import " + word)
+        return b"import *" in raw or any(definition in raw for definition in definitions)
 
     def _find(self, name: str) -> tuple[str, bool] | None:
         relative = name.split(".")
