@@ -1,6 +1,6 @@
 """The static half: predicts from source alone what symbolic tracing will do. It imports no torch and runs no user code.
 
-    paths -> project (read, index) -> roots -> trace each abstractly -> assemble findings and verdicts
+paths -> project (read, index) -> roots -> trace each abstractly -> assemble findings and verdicts
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ RECURSION_LIMIT = 20_000
 
 
 def predict(paths: Sequence[str], rules: RuleSet, search_path: Sequence[Path] = ()) -> Prediction:
-    """Predict for every root in ``paths``; imports are followed into ``search_path`` as well. Never raises for an input."""
+    """Predict for every root in ``paths``; imports are followed into ``search_path`` too. Never raises for an input."""
     sys.setrecursionlimit(max(sys.getrecursionlimit(), RECURSION_LIMIT))
     project = Project(search_path)
     problems: list[Problem] = []

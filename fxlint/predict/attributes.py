@@ -42,8 +42,8 @@ from fxlint.predict.values import (
 PROXY: Final = "torch.fx.proxy.Proxy"
 # Attributes of torch.Tensor that are no methods and no tensors: what they give is an ordinary Python value.
 _TENSOR_VALUES: Final = frozenset(
-    "shape device dtype ndim layout is_cuda is_sparse is_quantized is_meta is_cpu is_leaf requires_grad itemsize nbytes "
-    "names grad_fn is_nested is_mkldnn is_mps is_xla output_nr retains_grad volatile".split()
+    "shape device dtype ndim layout is_cuda is_sparse is_quantized is_meta is_cpu is_leaf requires_grad itemsize "
+    "nbytes names grad_fn is_nested is_mkldnn is_mps is_xla output_nr retains_grad volatile".split()
 )
 _TENSOR_TENSORS: Final = frozenset("T mT H mH data real imag grad".split())
 

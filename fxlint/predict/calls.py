@@ -34,7 +34,6 @@ from fxlint.predict.values import (
     Unknown,
     Value,
     Wraps,
-    holds_traced,
     join,
     join_all,
     key_of,
@@ -188,9 +187,7 @@ def invoke(vm: Machine, frame: Frame, function: Value, positional: list[Value], 
     return call(vm, frame, function, Arguments(positional), node)
 
 
-def library_init(
-    vm: Machine, frame: Frame, base: str, created: Instance, args: Arguments, node: ast.AST
-) -> None:
+def library_init(vm: Machine, frame: Frame, base: str, created: Instance, args: Arguments, node: ast.AST) -> None:
     """The constructor of a library base class, run on an object of a class of the code under lint."""
     modules.initialise(vm, frame, base, created, args, node)
 
@@ -204,9 +201,9 @@ def call_function(vm: Machine, frame: Frame, function: Function, args: Arguments
     if len(vm.frames) > MAX_DEPTH or same_code > MAX_RECURSION:
         return MAYBE if args.may_hold_traced() else UNKNOWN
     variables = bind_arguments(vm, function, args, node)
-    if not (vm.tracing and args.may_hold_traced()):
-        if not function.module.index.linted and vm.limit == MAX_STEPS:
-            return vm.aside(function.node, lambda: _run_or_recall(vm, function, variables, node, same_code))
+    by_itself = not (vm.tracing and args.may_hold_traced())
+    if by_itself and not function.module.index.linted and vm.limit == MAX_STEPS:
+        return vm.aside(function.node, lambda: _run_or_recall(vm, function, variables, node, same_code))
     return _run_or_recall(vm, function, variables, node, same_code)
 
 
@@ -228,14 +225,12 @@ def _run_or_recall(
     return _summarise(vm, function, variables, node, place)
 
 
-def _summarise(
-    vm: Machine, function: Function, variables: dict[str, Value], node: ast.AST, place: Hashable
-) -> Value:
+def _summarise(vm: Machine, function: Function, variables: dict[str, Value], node: ast.AST, place: Hashable) -> Value:
     """Run the function as if nothing had happened before, and keep what it did if it changed nothing outside."""
     values = list(variables.values())
     failed, unlikely, depth = vm.failed, vm.unlikely, len(vm.chain(node))
     outer, vm.events, vm.seen = (vm.events, vm.seen), [], {}
-    guards, mark, reads, unresolved, steps = len(vm.guards), vm.heap.mark(), vm.local_reads, len(vm.unresolved), vm.steps
+    guards, mark, reads, unresolved = len(vm.guards), vm.heap.mark(), vm.local_reads, len(vm.unresolved)
     born = Sequence("tuple", []).born
     vm.failed, vm.unlikely = False, 0
     try:
@@ -254,7 +249,6 @@ def _summarise(
             tuple(replace(e, frames=e.frames[depth:], guards=e.guards[guards:]) for e in happened),
             inner_failed,
             memo.origins(values),
-            vm.steps - steps,
             (*values, function),
         )
     return result
@@ -396,7 +390,8 @@ def decorate(vm: Machine, frame: Frame, node: ast.expr, value: Value) -> Value:
         return Descriptor(_DESCRIPTORS[decorator.name], value)  # type: ignore[arg-type]
     if isinstance(decorator, External) and decorator.name.startswith("fxlint.property."):
         return value
-    if isinstance(decorator, (External, Instance)) or (isinstance(decorator, Bound) and not isinstance(decorator.function, Function)):
+    library_method = isinstance(decorator, Bound) and not isinstance(decorator.function, Function)
+    if isinstance(decorator, (External, Instance)) or library_method:
         return library.decorate(vm, decorator, value, node)
     if isinstance(value, Class) or isinstance(decorator, Unknown):
         if isinstance(decorator, Function) and isinstance(value, Class):
@@ -412,5 +407,3 @@ def _decorated(vm: Machine, frame: Frame, decorator: Value, value: Value, node: 
         return call(vm, frame, decorator, Arguments([value]), node)
     except (PathEnd, Unwind):
         return value
-
-

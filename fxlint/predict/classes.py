@@ -11,10 +11,10 @@ from fxlint.predict.arguments import Arguments
 from fxlint.predict.machine import MAX_DEPTH, Machine, OutOfBudget, PathEnd, Unwind
 from fxlint.predict.scopes import Frame, Scope
 from fxlint.predict.values import (
-    Attributes,
     MAYBE,
     NONE,
     UNKNOWN,
+    Attributes,
     Class,
     Const,
     Decorated,
@@ -52,9 +52,9 @@ def resolve_bases(vm: Machine, cls: Class) -> None:
     frame = Frame(cls.scope, None, None)
     with vm.detached():
         vm.frames.append(frame)
-        for base in cls.node.bases:
+        for base_node in cls.node.bases:
             try:
-                value = evaluate.expression(vm, frame, base)
+                value = evaluate.expression(vm, frame, base_node)
             except (PathEnd, Unwind, OutOfBudget):
                 value = UNKNOWN
             cls.bases.extend(_base_classes(value, cls))
@@ -79,7 +79,7 @@ def _base_classes(value: Value, cls: Class) -> Iterator[Value]:
 
 def _linearise(bases: list[Class | External]) -> list[Class | External]:
     """C3 over the bases; where the order is inconsistent, depth first."""
-    sequences = [list(base.mro) if isinstance(base, Class) else [base] for base in bases]
+    sequences: list[list[Class | External]] = [list(base.mro) if isinstance(base, Class) else [base] for base in bases]
     sequences.append(list(bases))
     result: list[Class | External] = []
     while any(sequences):
@@ -476,4 +476,3 @@ def stand_in(vm: Machine, wanted: Value, value: Unknown) -> Value:
         if value.likely is not None and is_instance(vm, value.likely, wanted):
             return Unknown(truth=value.truth, is_none=False, likely=value.likely)
     return Unknown(truth=value.truth, is_none=False)
-

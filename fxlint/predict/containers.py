@@ -111,9 +111,7 @@ def _iterate_union(vm: Machine, frame: Frame, value: Union, node: ast.AST, kind:
     return Sequence("tuple", [], join_all(member for spread in spreads for member in spread.members()))
 
 
-def unpack(
-    vm: Machine, frame: Frame, value: Value, count: int, node: ast.AST, exact: bool = True
-) -> list[Value]:
+def unpack(vm: Machine, frame: Frame, value: Value, count: int, node: ast.AST, exact: bool = True) -> list[Value]:
     """``count`` values of ``a, b = value``. A Proxy gives Proxies: the tracer reads the count from the bytecode."""
     if isinstance(value, Traced):
         return [vm.traced(node, value) for _ in range(count)]
@@ -128,7 +126,7 @@ def unpack(
     if isinstance(value, Const) and not isinstance(value.value, (str, bytes)) and exact:
         vm.event("raise.type", node, exception="TypeError")
         return [UNKNOWN] * count
-    spread = iterate(vm, frame, value, node, "iter.unpack")
+    spread = iterate(vm, frame, value, node, "iter.call")
     filler = spread.rest if spread.rest is not None else UNKNOWN
     if exact and spread.rest is None and len(spread.items) != count and isinstance(value, Sequence):
         vm.event("raise.type", node, exception="ValueError")
@@ -170,7 +168,7 @@ def _assign_parts(vm: Machine, frame: Frame, target: ast.Tuple | ast.List, value
         for part, item in zip(target.elts, unpack(vm, frame, value, len(target.elts), target), strict=True):
             assign(vm, frame, part, item)
         return
-    spread = iterate(vm, frame, value, target, "iter.star")
+    spread = iterate(vm, frame, value, target, "iter.unpack")
     after = len(target.elts) - star - 1
     filler = spread.rest if spread.rest is not None else UNKNOWN
     if spread.rest is None and len(spread.items) >= len(target.elts) - 1:
@@ -213,7 +211,8 @@ def set_item(vm: Machine, frame: Frame, container: Value, key: Value, value: Val
 def _set_list_item(vm: Machine, container: Sequence, key: Value, value: Value, node: ast.AST) -> None:
     if isinstance(key, Traced):
         vm.event("index.subscript", node, origin=key.origin, exception="TypeError")
-    elif isinstance(key, Const) and isinstance(key.value, int) and -len(container.items) <= key.value < len(container.items):
+    elif _within(container, key):
+        assert isinstance(key, Const)
         items = list(container.items)
         items[key.value] = value
         vm.heap.refill(container, items, container.rest)
@@ -221,6 +220,12 @@ def _set_list_item(vm: Machine, container: Sequence, key: Value, value: Value, n
         items = [join(item, value) for item in container.items]
         rest = None if container.rest is None else join(container.rest, value)
         vm.heap.refill(container, items, rest)
+
+
+def _within(container: Sequence, key: Value) -> bool:
+    """Whether the key is a known index of a known item."""
+    size = len(container.items)
+    return isinstance(key, Const) and isinstance(key.value, int) and -size <= key.value < size
 
 
 def delete_item(vm: Machine, frame: Frame, container: Value, key: Value, node: ast.AST) -> None:
@@ -340,9 +345,9 @@ def sequence_item(vm: Machine, container: Sequence, key: Value, node: ast.AST) -
             return container.items[index]
         return container.rest if index >= 0 or not container.items else join_all(container.members())
     likely = likely_of(key)
-    if isinstance(likely, Const) and isinstance(likely.value, int) and container.rest is None:
-        if -len(container.items) <= likely.value < len(container.items):
-            return join(join_all(container.items), container.items[likely.value], container.items[likely.value])
+    if container.rest is None and likely is not None and _within(container, likely):
+        assert isinstance(likely, Const)
+        return join(join_all(container.items), container.items[likely.value], container.items[likely.value])
     return join_all(container.members()) if container.items or container.rest is not None else UNKNOWN
 
 
@@ -428,10 +433,9 @@ def combine(op: ast.operator, left: Value, right: Value) -> Value:
     if isinstance(op, ast.Mult):
         sequence, count = (left, right) if isinstance(left, Sequence) else (right, left)
         assert isinstance(sequence, Sequence)
-        number = likely_of(count)
-        if isinstance(number, Const) and isinstance(number.value, int) and sequence.rest is None:
-            if isinstance(count, Const) and len(sequence.items) * number.value <= MAX_ITEMS:
-                return Sequence(sequence.kind, sequence.items * number.value)
+        times = count.value if isinstance(count, Const) and isinstance(count.value, int) else None
+        if times is not None and sequence.rest is None and len(sequence.items) * times <= MAX_ITEMS:
+            return Sequence(sequence.kind, sequence.items * times)
         if not sequence.items and sequence.rest is None:
             return Sequence(sequence.kind, [])
         return Sequence(sequence.kind, [], join_all(sequence.members()))

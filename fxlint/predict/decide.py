@@ -45,7 +45,7 @@ from fxlint.predict.values import (
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """``truth`` is None where both ways are possible; ``traced`` where a Proxy had to decide (an event was recorded)."""
+    """``truth`` is None where both ways are possible; ``traced`` where a Proxy had to decide, which is an event."""
 
     truth: bool | None
     likely: bool | None = None
@@ -307,7 +307,7 @@ def _compared_item(left: Value, right: Value) -> Traced | None:
     one = left.items if isinstance(left, Sequence) else None
     other = right.items if isinstance(right, Sequence) else None
     if one is None or other is None:
-        known, unknown = (one, right) if one is not None else (other, left)
+        known, unknown = (one, right) if one is not None else (other or [], left)
         return known[0] if known and isinstance(known[0], Traced) and isinstance(unknown, Unknown) else None
     for first, second in zip(one, other, strict=False):
         if first is second:
@@ -358,9 +358,9 @@ def equal(vm: Machine, frame: Frame, op: ast.cmpop, left: Value, right: Value, n
         answer = _equality(vm, left, right)
         if answer is not None:
             return const(answer == isinstance(op, ast.Eq))
-    one, other = likely_of(left), likely_of(right)
-    if isinstance(one, Const) and isinstance(other, Const):
-        guess = evaluate.fold(_ORDER[type(op)], one, other)
+    likely_left, likely_right = likely_of(left), likely_of(right)
+    if isinstance(likely_left, Const) and isinstance(likely_right, Const):
+        guess = evaluate.fold(_ORDER[type(op)], likely_left, likely_right)
         return Unknown(likely=guess if isinstance(guess, Const) else None)
     return UNKNOWN
 
@@ -456,10 +456,11 @@ def refine(vm: Machine, frame: Frame, test: ast.expr, positive: bool) -> None:
         _narrow(vm, frame, test, lambda value: narrowed(value, positive))
     elif isinstance(test, ast.Compare) and len(test.ops) == 1:
         _refine_comparison(vm, frame, test, positive)
-    elif isinstance(test, ast.Call) and isinstance(test.func, ast.Name) and test.func.id == "isinstance":
-        if len(test.args) == 2:
-            wanted = evaluate.expression(vm, frame, test.args[1])
-            _narrow(vm, frame, test.args[0], lambda value: _by_class(vm, value, wanted, positive))
+    elif isinstance(test, ast.Call) and isinstance(test.func, ast.Name) and len(test.args) == 2:
+        if test.func.id != "isinstance":
+            return
+        wanted = evaluate.expression(vm, frame, test.args[1])
+        _narrow(vm, frame, test.args[0], lambda value: _by_class(vm, value, wanted, positive))
 
 
 def _refine_comparison(vm: Machine, frame: Frame, test: ast.Compare, positive: bool) -> None:
@@ -508,7 +509,7 @@ def _could_be(value: Value, positive: bool) -> bool:
     if isinstance(value, Const):
         return bool(value.value) == positive
     if isinstance(value, (Function, Class, Bound, Instance, Partial)):
-        return positive or isinstance(value, Instance) and value.children is not None
+        return positive or (isinstance(value, Instance) and value.children is not None)
     return True
 
 

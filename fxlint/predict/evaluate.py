@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import operator
+import re
 from collections.abc import Callable
 from typing import Any, Final
 
@@ -38,6 +39,7 @@ from fxlint.predict.values import (
 )
 
 MAX_FOLDED: Final = 4096
+_CONVERSIONS: Final = re.compile(r"%[-+ #0]*\d*(?:\.\d+)?([a-zA-Z])")
 
 Evaluator = Callable[[Machine, Frame, Any], Value]
 
@@ -194,8 +196,7 @@ def binary(vm: Machine, frame: Frame, op: ast.operator, left: Value, right: Valu
     """``left op right``: a Proxy on either side makes a node, whatever stands on the other."""
     if isinstance(left, Traced) or isinstance(right, Traced):
         if isinstance(op, ast.Mod) and isinstance(left, Const) and isinstance(left.value, str):
-            vm.note("silent.text", node, origin=right.origin if isinstance(right, Traced) else None)
-            return Unknown(truth=True)
+            return _percent(vm, left.value, right, node)
         return vm.traced(node, left if isinstance(left, Traced) else right)
     if isinstance(left, Union) or isinstance(right, Union):
         results = [
@@ -214,7 +215,14 @@ def binary(vm: Machine, frame: Frame, op: ast.operator, left: Value, right: Valu
     if isinstance(left, Tensor) or isinstance(right, Tensor):
         return REAL_TENSOR
     if isinstance(left, Const) and isinstance(right, Const):
+        if (left.value is None) != (right.value is None):
+            vm.event("raise.type", node, exception="TypeError")
+            return UNKNOWN
+        if isinstance(op, ast.Mod) and isinstance(left.value, str):
+            return Unknown(truth=True)
         return fold(_BINARY.get(type(op)), left, right)
+    if isinstance(op, ast.Mod) and isinstance(left, Const) and isinstance(left.value, str):
+        return _percent(vm, left.value, right, node)
     if isinstance(left, Sequence) or isinstance(right, Sequence):
         return containers.combine(op, left, right)
     if isinstance(left, Mapping) and isinstance(right, Mapping) and isinstance(op, ast.BitOr):
@@ -224,6 +232,18 @@ def binary(vm: Machine, frame: Frame, op: ast.operator, left: Value, right: Valu
         guess = fold(_BINARY.get(type(op)), likely_left, likely_right)
         return Unknown(likely=guess if isinstance(guess, Const) else None)
     return UNKNOWN
+
+
+def _percent(vm: Machine, template: str, right: Value, node: ast.AST) -> Value:
+    """``"%d" % x``: a conversion to a number fails, ``%s`` and ``%r`` show the Proxy."""
+    values = right.items if isinstance(right, Sequence) else [right]
+    for kind, value in zip(_CONVERSIONS.findall(template), values, strict=False):
+        if isinstance(value, Traced):
+            if kind in "sra":
+                vm.note("silent.text", node, origin=value.origin)
+            else:
+                vm.event("format.spec", node, origin=value.origin, exception="TypeError")
+    return Unknown(truth=True)
 
 
 def fold(function: Callable[..., Any] | None, *operands: Const) -> Value:
@@ -240,9 +260,7 @@ def fold(function: Callable[..., Any] | None, *operands: Const) -> Value:
         return UNKNOWN
 
 
-def _operator_method(
-    vm: Machine, frame: Frame, op: ast.operator, left: Value, right: Value, node: ast.AST
-) -> Value:
+def _operator_method(vm: Machine, frame: Frame, op: ast.operator, left: Value, right: Value, node: ast.AST) -> Value:
     name = _DUNDER[type(op)]
     for receiver, other, method in ((left, right, f"__{name}__"), (right, left, f"__r{name}__")):
         if isinstance(receiver, Instance):

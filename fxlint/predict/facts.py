@@ -6,14 +6,14 @@ import ast
 import builtins
 import sys
 from collections.abc import Iterator
-from functools import lru_cache
+from functools import cache, lru_cache
 from typing import TYPE_CHECKING, Any, Final
 
 from fxlint.predict import calltable
 from fxlint.predict.values import NONE, REAL_TENSOR, UNKNOWN, Const, External, Instance, Tensor, Value, const, join_all
 
 if TYPE_CHECKING:
-    from fxlint.predict.calls import Arguments
+    from fxlint.predict.arguments import Arguments
     from fxlint.predict.machine import Machine
 
 _PYTHON_MODULES: Final = frozenset({"builtins", "collections", "collections.abc", "enum", "abc", "typing", "functools"})
@@ -66,9 +66,7 @@ class Facts:
             known = self.canonical(class_name)
             if attribute in {"__init__", "forward", "__call__"} and self._is_module(known):
                 return True
-            if any(attribute in calltable.members(base, self.release) for base in self.ancestors(known)):
-                return True
-            return False
+            return any(attribute in calltable.members(base, self.release) for base in self.ancestors(known))
         cls = _python_object(class_name)
         return isinstance(cls, type) and hasattr(cls, attribute) and not hasattr(object, attribute)
 
@@ -154,7 +152,7 @@ def _of_kind(kind: str, value: str | None) -> Value:
     return UNKNOWN if value is None else _literal(value)
 
 
-@lru_cache(maxsize=None)
+@cache
 def _literal(text: str) -> Value:
     try:
         return const(ast.literal_eval(text))

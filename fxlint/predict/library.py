@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import ast
 import operator
+import string
 from collections.abc import Callable
 from typing import Any, Final
 
@@ -17,17 +18,18 @@ from fxlint.predict.arguments import Arguments
 from fxlint.predict.machine import Machine
 from fxlint.predict.scopes import Frame
 from fxlint.predict.values import (
-    Attributes,
     FALSE,
     MAYBE,
     NONE,
     REAL_TENSOR,
     TRUE,
     UNKNOWN,
+    Attributes,
     Bound,
     Class,
     Const,
     Decorated,
+    Descriptor,
     External,
     Function,
     Instance,
@@ -55,6 +57,7 @@ from fxlint.predict.values import (
 
 Model = Callable[[Machine, Frame, Arguments, ast.AST], Value]
 MAX_RANGE: Final = 64
+_TRANSFORMS: Final = ("torch.vmap", "torch.func.")  # they return functions that run on real tensors only
 
 
 # -- dispatch ---------------------------------------------------------------------------------------------------------
@@ -149,7 +152,8 @@ def measured(
     """Apply what the tracer was measured to do with this call."""
     traced: list[int | str] = []
     contains: list[int | str] = []
-    for place, value in [*enumerate(args.positional), *args.keywords.items()]:
+    places: list[tuple[int | str, Value]] = [*enumerate(args.positional), *args.keywords.items()]
+    for place, value in places:
         if isinstance(value, Traced):
             traced.append(place)
         elif holds_traced(value):
@@ -204,6 +208,8 @@ def _plain(name: str, outcome: calltable.Outcome, constant_self: bool) -> Value:
         return REAL_TENSOR
     if kind == "none":
         return NONE
+    if name.startswith(_TRANSFORMS):
+        return Instance(External("torch.func"), expression=name)
     if kind in {"list", "tuple"}:
         return Sequence(kind, [], UNKNOWN)  # type: ignore[arg-type]
     return UNKNOWN
@@ -264,7 +270,7 @@ def _object_method(
 def _autograd_apply(vm: Machine, frame: Frame, cls: Class, args: Arguments, node: ast.AST) -> Value:
     """``Function.apply``: forward is traced through, backward is lost."""
     forward = classes.find(vm, cls, "forward")
-    function = forward.function if hasattr(forward, "function") else forward
+    function = forward.function if isinstance(forward, Descriptor) else forward
     if not isinstance(function, Function):
         return MAYBE
     vm.note("silent.autograd", node)
@@ -280,8 +286,9 @@ def call_object(vm: Machine, frame: Frame, callee: Instance, args: Arguments, no
             vm.event("call.foreign", node, origin=_origin(args), exception="RuntimeError", callee=callee.expression)
             return vm.traced(node, first_traced(args))
         return REAL_TENSOR
-    if callee.cls.name == "operator.attrgetter":
-        return MAYBE if args.may_hold_traced() else UNKNOWN
+    if callee.cls.name == "torch.func" and args.holds_traced():
+        vm.event("call.higher_order", node, origin=_origin(args), exception="ValueError", callee=callee.expression)
+        return recorded(vm, args, node)
     return MAYBE if args.may_hold_traced() else UNKNOWN
 
 
@@ -312,9 +319,7 @@ def _tensor_method(vm: Machine, receiver: Tensor, name: str, args: Arguments, no
     return measured(vm, f"torch.Tensor.{name}", args, node, constant_self=True)
 
 
-def _constant_method(
-    vm: Machine, frame: Frame, receiver: Const, name: str, args: Arguments, node: ast.AST
-) -> Value:
+def _constant_method(vm: Machine, frame: Frame, receiver: Const, name: str, args: Arguments, node: ast.AST) -> Value:
     values = args.positional
     if all(isinstance(value, Const) for value in values) and not args.keywords and args.extra is None:
         return evaluate.fold(lambda own, *rest: getattr(own, name)(*rest), receiver, *values)  # type: ignore[arg-type]
@@ -322,9 +327,25 @@ def _constant_method(
         spread = containers.iterate(vm, frame, values[0], node, "iter.call")
         if all(isinstance(item, Const) for item in spread.items) and spread.rest is None:
             return evaluate.fold(lambda own, *parts: own.join(parts), receiver, *spread.items)  # type: ignore[arg-type]
-    if name == "format" and args.holds_traced():
-        vm.note("silent.text", node, origin=_origin(args))
+    if name == "format" and isinstance(receiver.value, str):
+        _format_method(vm, receiver.value, args, node)
     return UNKNOWN
+
+
+def _format_method(vm: Machine, template: str, args: Arguments, node: ast.AST) -> None:
+    """A Proxy has no format specification of its own: ``"{:03d}".format(x)`` fails, ``"{}"`` shows the Proxy."""
+    try:
+        fields = [(name, spec) for _, name, spec, _ in string.Formatter().parse(template) if name is not None]
+    except ValueError:
+        return
+    for position, (name, spec) in enumerate(fields):
+        index = int(name) if name.isdigit() else position if not name else None
+        value = args.keywords.get(name) if index is None else args.get(index, name)
+        if isinstance(value, Traced):
+            if spec:
+                vm.event("format.spec", node, origin=value.origin, exception="TypeError")
+            else:
+                vm.note("silent.text", node, origin=value.origin)
 
 
 def extend(vm: Machine, frame: Frame, target: Sequence, more: Value, node: ast.AST) -> None:
@@ -342,9 +363,7 @@ def _append(vm: Machine, target: Sequence, value: Value) -> None:
         vm.heap.refill(target, target.items, join(target.rest, value))
 
 
-def _sequence_method(
-    vm: Machine, frame: Frame, receiver: Sequence, name: str, args: Arguments, node: ast.AST
-) -> Value:
+def _sequence_method(vm: Machine, frame: Frame, receiver: Sequence, name: str, args: Arguments, node: ast.AST) -> Value:
     first = args.get(0, "")
     if name in {"append", "add", "appendleft"} and first is not None:
         if vm.tracing and holds_traced(first):
@@ -382,7 +401,7 @@ def _sequence_method(
         return NONE
     if name in {"index", "count"} and first is not None:
         if isinstance(first, Traced) and receiver.items:
-            vm.event("bool.in", node, origin=first.origin)
+            vm.event("bool.call", node, origin=first.origin, callee=name)
         return UNKNOWN
     if name == "_asdict" or name == "_replace":
         return UNKNOWN
@@ -413,9 +432,7 @@ def _pop(vm: Machine, receiver: Sequence, position: Value, node: ast.AST) -> Val
     return value
 
 
-def _mapping_method(
-    vm: Machine, frame: Frame, receiver: Mapping, name: str, args: Arguments, node: ast.AST
-) -> Value:
+def _mapping_method(vm: Machine, frame: Frame, receiver: Mapping, name: str, args: Arguments, node: ast.AST) -> Value:
     first = args.get(0, "")
     rest = receiver.rest
     if name == "items":
@@ -610,7 +627,7 @@ def _present(vm: Machine, owner: Value, name: str) -> bool | None:
         if name in owner.attributes or classes.find(vm, owner.cls, name) is not None:
             return True
         if isinstance(owner.cls, Class) and owner.cls.complete and not owner.open:
-            return False if vm.facts.attribute(vm, owner, name) is None else True
+            return vm.facts.attribute(vm, owner, name) is not None
         return None
     if isinstance(owner, Namespace):
         return True
@@ -953,7 +970,12 @@ def _copy(vm: Machine, frame: Frame, args: Arguments, node: ast.AST) -> Value:
         return Mapping(dict(value.items), value.rest)
     if isinstance(value, Instance):
         return Instance(
-            value.cls, Attributes(value.attributes.items()), value.arguments, value.children, False, value.expression, value.open
+            value.cls,
+            Attributes(value.attributes.items()),
+            value.arguments,
+            value.children,
+            expression=value.expression,
+            open=value.open,
         )
     if value is not None and args.holds_traced():
         vm.note("silent.copy", node, origin=_origin(args))
@@ -1048,8 +1070,8 @@ def _cast(vm: Machine, frame: Frame, args: Arguments, node: ast.AST) -> Value:
 
 _CONTEXTS: Final = (
     "torch.no_grad torch.enable_grad torch.inference_mode torch.set_grad_enabled torch.autocast torch.amp.autocast "
-    "torch.cuda.amp.autocast torch.cpu.amp.autocast torch.profiler.record_function torch.autograd.profiler.record_function "
-    "contextlib.nullcontext contextlib.suppress contextlib.ExitStack"
+    "torch.cuda.amp.autocast torch.cpu.amp.autocast torch.profiler.record_function "
+    "torch.autograd.profiler.record_function contextlib.nullcontext contextlib.suppress contextlib.ExitStack"
 ).split()
 
 _MODELS: Final[dict[str, Model]] = {
@@ -1113,5 +1135,5 @@ _MODELS: Final[dict[str, Model]] = {
     "torch.jit.script": _script,
     "torch.jit.annotate": _annotated,
     **{name: _object(name) for name in _CONTEXTS},
-    **{f"operator.{name}": _operator(name) for name in ("add", "sub", "mul", "truediv", "floordiv", "eq", "ne", "lt", "gt", "getitem")},
+    **{f"operator.{name}": _operator(name) for name in "add sub mul truediv floordiv eq ne lt gt getitem".split()},
 }

@@ -182,6 +182,8 @@ class Machine:
         """Something that the stock tracer stops at. Unwinds where a handler of the traced program catches it."""
         if not self.tracing:
             return
+        if origin is not None and origin.kind in {"variadic", "decorated"} and kind.startswith(("iter.", "kwargs.")):
+            kind = f"signature.{origin.kind}"
         if origin is not None and origin.assumed is not None:
             taken = Guard(origin.assumed.source, origin.assumed.node, True, False)
             with self.guarded(taken):
@@ -398,7 +400,6 @@ class Machine:
             yield
         finally:
             self.tracing = tracing
-
 
     @contextmanager
     def detached(self) -> Iterator[None]:

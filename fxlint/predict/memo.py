@@ -50,7 +50,6 @@ class Summary:
     events: tuple[Event, ...]
     failed: bool
     inputs: tuple[Origin | None, ...]
-    steps: int
     kept: tuple[Value, ...]
 
 
@@ -149,8 +148,7 @@ class Relocation:
             if parent is origin.parent:
                 self._known[place] = origin
             else:
-                assumed = origin.assumed if origin.assumed is None or parent is None else origin.assumed
-                moved = Origin(origin.source, origin.node, parent, origin.kind, origin.name, assumed)
+                moved = Origin(origin.source, origin.node, parent, origin.kind, origin.name, origin.assumed)
                 self._known[place] = moved
         return self._known[place]
 

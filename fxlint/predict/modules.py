@@ -34,7 +34,7 @@ from fxlint.predict.values import (
 SEQUENTIAL: Final = "torch.nn.Sequential"
 _LISTS: Final = frozenset({"torch.nn.ModuleList", "torch.nn.ParameterList"})
 _DICTS: Final = frozenset({"torch.nn.ModuleDict", "torch.nn.ParameterDict"})
-_LEAF_PREFIXES: Final = ("torch.nn.", "torch.ao.nn.")
+_LEAF_PREFIXES: Final = ("torch.nn.", "torch.ao.nn.", "torch.jit.")
 
 
 # -- construction -----------------------------------------------------------------------------------------------------
@@ -47,9 +47,7 @@ def create(vm: Machine, frame: Frame, cls: External, args: Arguments, node: ast.
     return created
 
 
-def initialise(
-    vm: Machine, frame: Frame, base: str, created: Instance, args: Arguments, node: ast.AST
-) -> None:
+def initialise(vm: Machine, frame: Frame, base: str, created: Instance, args: Arguments, node: ast.AST) -> None:
     """Run the constructor of library class ``base`` on an object."""
     name = vm.facts.canonical(base)
     if name == SEQUENTIAL:
@@ -125,7 +123,7 @@ def is_leaf(vm: Machine, module: Instance) -> bool:
     if isinstance(module.cls, Class):
         return module.cls.module.index.name.startswith(("torch.nn", "torch.ao.nn")) and not _is_sequential(vm, module)
     name = vm.facts.canonical(module.cls.name)
-    return name != SEQUENTIAL and (name.startswith(_LEAF_PREFIXES) or name.startswith("torch.jit."))
+    return name != SEQUENTIAL and name.startswith(_LEAF_PREFIXES)
 
 
 def _is_sequential(vm: Machine, module: Instance) -> bool:
@@ -148,9 +146,7 @@ def run_forward(vm: Machine, frame: Frame, module: Instance, args: Arguments, no
     return library_forward(vm, frame, module, base, args, node)
 
 
-def library_forward(
-    vm: Machine, frame: Frame, module: Instance, base: str, args: Arguments, node: ast.AST
-) -> Value:
+def library_forward(vm: Machine, frame: Frame, module: Instance, base: str, args: Arguments, node: ast.AST) -> Value:
     """A forward that torch defines, traced through because its module is no leaf: measured."""
     name = vm.facts.canonical(base)
     if name == SEQUENTIAL:
@@ -187,9 +183,7 @@ _PARAMETERS: Final = {"parameters": Tensor(parameter=True), "buffers": REAL_TENS
 _NAMED: Final = {"named_parameters": Tensor(parameter=True), "named_buffers": REAL_TENSOR}
 
 
-def method(
-    vm: Machine, frame: Frame, module: Instance, base: str, name: str, args: Arguments, node: ast.AST
-) -> Value:
+def method(vm: Machine, frame: Frame, module: Instance, base: str, name: str, args: Arguments, node: ast.AST) -> Value:
     """A method that a library base class of a module has."""
     if name == "__init__":
         initialise(vm, frame, base, module, args, node)
@@ -201,11 +195,11 @@ def method(
     if name in _RETURNS_SELF:
         return module
     if name == "register_buffer":
-        return _set_member(vm, module, args, "tensor", REAL_TENSOR)
+        return _set_member(vm, module, args, "tensor", REAL_TENSOR, node)
     if name == "register_parameter":
-        return _set_member(vm, module, args, "param", Tensor(parameter=True))
+        return _set_member(vm, module, args, "param", Tensor(parameter=True), node)
     if name in {"add_module", "register_module"}:
-        return _set_member(vm, module, args, "module", UNKNOWN)
+        return _set_member(vm, module, args, "module", UNKNOWN, node)
     if name in _PARAMETERS:
         return Sequence("iterator", [], _PARAMETERS[name])
     if name in _NAMED:
@@ -228,11 +222,9 @@ def method(
     return UNKNOWN
 
 
-def _set_member(vm: Machine, module: Instance, args: Arguments, keyword: str, default: Value) -> Value:
+def _set_member(vm: Machine, module: Instance, args: Arguments, keyword: str, default: Value, node: ast.AST) -> Value:
     key, value = args.get(0, "name"), args.get(1, keyword)
-    if isinstance(value, Unknown) and default is not UNKNOWN:
-        value = default
-    elif isinstance(value, Tensor):
+    if (isinstance(value, Unknown) and default is not UNKNOWN) or isinstance(value, Tensor):
         value = default
     if value is not None and keyword == "module":
         classes.register(value)
@@ -241,7 +233,7 @@ def _set_member(vm: Machine, module: Instance, args: Arguments, keyword: str, de
         if isinstance(module.children, Sequence) and keyword == "module":
             vm.heap.refill(module.children, [*module.children.items, value], module.children.rest)
         elif isinstance(module.children, Mapping):
-            containers.set_item(vm, vm.frame, module.children, key, value, module.cls.node if isinstance(module.cls, Class) else ast.Pass())
+            containers.set_item(vm, vm.frame, module.children, key, value, node)
     elif value is not None and isinstance(module.children, Sequence):
         rest = value if module.children.rest is None else join(module.children.rest, value)
         vm.heap.refill(module.children, module.children.items, rest)
@@ -250,9 +242,7 @@ def _set_member(vm: Machine, module: Instance, args: Arguments, keyword: str, de
     return NONE
 
 
-def _container_method(
-    vm: Machine, frame: Frame, module: Instance, name: str, args: Arguments, node: ast.AST
-) -> Value:
+def _container_method(vm: Machine, frame: Frame, module: Instance, name: str, args: Arguments, node: ast.AST) -> Value:
     """append, extend, items ... of ModuleList, Sequential, ModuleDict: those of the list or dict inside."""
     assert module.children is not None
     for value in args.values():

@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 import builtins
 from collections.abc import Callable, Iterable
-from functools import lru_cache
+from functools import cache
 from typing import Any, Final
 
 from fxlint.predict import calls, classes, containers, decide, evaluate, library, names
@@ -44,7 +44,7 @@ def exit_now(vm: Machine, value: Value) -> Exit:
     return Exit(value, vm.failed)
 
 
-@lru_cache(maxsize=None)
+@cache
 def is_generator(node: ast.FunctionDef | ast.AsyncFunctionDef) -> bool:
     """Whether the function's own body yields (bodies of functions inside it do not count)."""
     pending: list[ast.AST] = list(node.body)
@@ -446,7 +446,7 @@ def _catcher(vm: Machine, frame: Frame, node: ast.Try) -> Callable[[Value | str]
     return lambda thrown: any(_catches(vm, one, thrown) for one in wanted)
 
 
-_TRACER_ERRORS: Final = {"TraceError": ValueError}
+_TRACER_ERRORS: Final[dict[str, type[Exception]]] = {"TraceError": ValueError}
 
 
 def _catches(vm: Machine, wanted: Value, thrown: Value | str) -> bool:
@@ -464,7 +464,7 @@ def _catches(vm: Machine, wanted: Value, thrown: Value | str) -> bool:
     if not isinstance(thrown, str):
         return wanted.name in {"builtins.Exception", "builtins.BaseException"}
     catching = getattr(builtins, wanted.name.removeprefix("builtins."), None)
-    raised = _TRACER_ERRORS.get(thrown) or getattr(builtins, thrown, Exception)
+    raised = _TRACER_ERRORS[thrown] if thrown in _TRACER_ERRORS else getattr(builtins, thrown, Exception)
     return isinstance(catching, type) and isinstance(raised, type) and issubclass(raised, catching)
 
 

@@ -12,6 +12,7 @@ from fxlint.predict.machine import Event, Guard, Machine, OutOfBudget, PathEnd, 
 from fxlint.predict.roots import RootValue
 from fxlint.predict.scopes import Frame, ModuleScope, Scope
 from fxlint.predict.values import (
+    MAYBE,
     UNKNOWN,
     Class,
     Decorated,
@@ -151,6 +152,8 @@ def _trace_function(vm: Machine, outer: Value, function: Function, instance: Ins
         vm.event("signature.decorated", _head(function), exception="ValueError", callee=outer.decorator)
     if analysed is function:
         variables = placeholders
+        if instance is not None and function.owner is None:  # what a decorator has put in the place of forward
+            _mark_decorated(function, variables)
     elif variadic:
         names = _local_names(function)
         if len(placeholders) > len(names):
@@ -158,6 +161,7 @@ def _trace_function(vm: Machine, outer: Value, function: Function, instance: Ins
             variables = _patched_variables(function, names, placeholders)
         else:
             variables = dict(zip(names, placeholders.values(), strict=False))
+            _mark_decorated(function, variables)
     else:
         variables = calls.bind_arguments(vm, function, Arguments(list(placeholders.values())), analysed.node)
     _run_root(vm, function, variables)
@@ -175,9 +179,7 @@ def _run_root(vm: Machine, function: Function, variables: dict[str, Value]) -> N
     _check_output(vm, function, result)
 
 
-def _patched_variables(
-    function: Function, names: tuple[str, ...], placeholders: dict[str, Value]
-) -> dict[str, Value]:
+def _patched_variables(function: Function, names: tuple[str, ...], placeholders: dict[str, Value]) -> dict[str, Value]:
     """What the wrapper would see if it could be called: so that the rest is looked at all the same."""
     parameters = function.node.args
     values = list(placeholders.values())
@@ -186,10 +188,18 @@ def _patched_variables(
     for parameter, value in zip(named, values, strict=False):
         variables[parameter.arg] = value
     if parameters.vararg is not None:
-        variables[parameters.vararg.arg] = Sequence("tuple", values[len(named) :])
+        variables[parameters.vararg.arg] = Sequence("tuple", values[len(named) :], MAYBE)
     if parameters.kwarg is not None:
-        variables[parameters.kwarg.arg] = Mapping({})
+        variables[parameters.kwarg.arg] = Mapping({}, MAYBE)
     return variables
+
+
+def _mark_decorated(function: Function, variables: dict[str, Value]) -> None:
+    """The wrapper's own ``*args`` and ``**kwargs`` are plain names now, each holding one placeholder."""
+    for star in (function.node.args.vararg, function.node.args.kwarg):
+        value = variables.get(star.arg) if star is not None else None
+        if star is not None and isinstance(value, Traced):
+            variables[star.arg] = Traced(Origin(function.module.source, star, None, "decorated", star.arg))
 
 
 def _unwrapped(function: Function) -> Function:
@@ -221,7 +231,7 @@ def _placeholders(function: Function, instance: Instance | None) -> dict[str, Va
         result[parameter.arg] = _placeholder(source, parameter, function.keyword_defaults.get(parameter.arg))
     for star in (parameters.vararg, parameters.kwarg):
         if star is not None:
-            result[star.arg] = _placeholder(source, star, None)
+            result[star.arg] = Traced(Origin(source, star, None, "variadic", star.arg))
     return result
 
 
@@ -288,6 +298,8 @@ def _unsupported(vm: Machine, value: Value, depth: int) -> Value | None:
         supported = classes.is_enum(vm, value.cls) or classes.dataclass_fields(vm, value.cls)
         return value if plain and not supported else None
     if isinstance(value, (Function, Class)):
+        return value
+    if isinstance(value, Mapping) and any(isinstance(pair[0], Traced) for pair in value.items.values()):
         return value
     if isinstance(value, Sequence) and value.kind in {"set", "iterator"} and depth == 3:
         return value

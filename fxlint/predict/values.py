@@ -43,13 +43,16 @@ class Const(Value):
 class Origin:
     """How a traced value came to be: the link of a provenance chain. ``kind`` names what the first link is.
 
+    ``variadic`` is the one Proxy for the whole of ``*args`` or ``**kwargs``, ``decorated`` the same in a wrapper around
+    the function whose signature the tracer read.
+
     ``assumed`` is the call of an unknown callable further up the chain whose result was taken to be a Proxy.
     """
 
     source: SourceFile
     node: ast.AST
     parent: Origin | None
-    kind: Literal["input", "parameter", "operation"]
+    kind: Literal["input", "parameter", "operation", "variadic", "decorated"]
     name: str = ""
     assumed: Origin | None = None
 

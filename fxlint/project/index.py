@@ -21,7 +21,6 @@ class Import:
     name: str | None
 
 
-
 @dataclass(frozen=True, slots=True)
 class Binding:
     """One way in which a name gets its value. ``weak`` bindings count only where no other one exists."""
@@ -130,7 +129,7 @@ def _collect(index: ModuleIndex, body: Sequence[ast.stmt], weak: bool) -> None:
             typing_only = _is_type_checking(node.test)
             _collect(index, node.body, weak or typing_only)
             _collect(index, node.orelse, weak or not typing_only)
-        elif isinstance(node, (ast.Try, *_TRY_STAR)):
+        elif isinstance(node, _TRY):
             _collect(index, node.body, weak)
             for handler in node.handlers:
                 _collect(index, handler.body, weak=True)
@@ -144,7 +143,8 @@ def _collect(index: ModuleIndex, body: Sequence[ast.stmt], weak: bool) -> None:
             _collect(index, node.body, weak)
 
 
-_TRY_STAR: tuple[type[ast.Try], ...] = (ast.TryStar,) if hasattr(ast, "TryStar") else ()  # type: ignore[assignment]
+# ``except*`` has a node of its own since Python 3.11, with the fields of Try.
+_TRY: tuple[type[ast.Try], ...] = (ast.Try, getattr(ast, "TryStar", ast.Try))
 
 
 def _bind(index: ModuleIndex, name: str, binding: Binding) -> None:

@@ -15,7 +15,7 @@ from fxlint.findings import Location
 _DIRECTIVE = re.compile(r"#\s*fxlint:\s*(?P<name>trace|instance)\b\s*(?:=\s*(?P<value>.+?))?\s*$")
 
 
-class UnreadableSource(Exception):
+class UnreadableSource(Exception):  # noqa: N818 - it says what the source is
     """The file cannot be analysed; ``line`` is 1-based where the trouble has a place."""
 
     def __init__(self, message: str, line: int | None = None) -> None:
@@ -35,8 +35,10 @@ class SourceFile:
 
     def location(self, node: ast.AST) -> Location:
         """The span of a node, 1-based, columns in code points (``ast`` counts UTF-8 bytes)."""
-        line, end_line = getattr(node, "lineno", 1), getattr(node, "end_lineno", None) or getattr(node, "lineno", 1)
-        column, end_column = getattr(node, "col_offset", 0), getattr(node, "end_col_offset", None) or 0
+        line: int = getattr(node, "lineno", 1)
+        end_line: int = getattr(node, "end_lineno", None) or line
+        column: int = getattr(node, "col_offset", 0)
+        end_column: int = getattr(node, "end_col_offset", None) or 0
         return Location(self.path, line, self._column(line, column), end_line, self._column(end_line, end_column))
 
     def segment(self, node: ast.AST) -> str:
