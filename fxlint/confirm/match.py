@@ -112,6 +112,8 @@ def _judge(finding: Finding, traces: Mapping[str, Trace], proofs: Mapping[str, M
     reasons = [_why_open(finding, trace) for _, trace in known]
     ran = [trace for (_, trace), reason in zip(known, reasons, strict=True) if reason is None]
     reached = [trace for trace in ran if any(_inside(finding.location, place) for place in trace.executed)]
+    if reached and all(_failed_as_a_whole(finding, trace) for trace in reached):
+        return Confirmation("unreached", "the call fails for another reason first")
     if reached:
         return Confirmation("refuted", "it ran while tracing, and nothing happened")
     if ran:
@@ -144,6 +146,13 @@ def _why_open(finding: Finding, trace: Trace) -> str | None:
         return f"the recording did not finish: {trace.unfinished}" if trace.unfinished else "it was not recorded"
     end = next((end for end in trace.ended if end.place and _covers_line(finding.location, end.place)), None)
     return None if end is None else f"the recording ended on this line: {_told(end)}"
+
+
+def _failed_as_a_whole(finding: Finding, trace: Trace) -> bool:
+    """Whether the very expression of the finding was rejected: what would have happened inside it was not seen."""
+    return any(
+        met.place is not None and met.error is not None and _equals(finding.location, met.place) for met in trace.met
+    )
 
 
 def _told(end: Ended) -> str:

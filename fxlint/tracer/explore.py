@@ -178,7 +178,7 @@ class _Exploration:
 
     def _keep(self, event: Event) -> None:
         """Keep an event once per place: the earliest met, and for an exception what its guard knows of it."""
-        own = [frame for frame in event.frames if self._user.is_of_interest(frame.file)] or list(event.frames)
+        own = [frame for frame in event.frames if self._user.is_own(frame.file)] or list(event.frames)
         innermost = own[-1].place if own else None
         key: tuple[Any, ...] = (innermost, "exception") if event.error is not None else (innermost, event.family)
         known = self._events.get(key)

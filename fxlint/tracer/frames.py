@@ -80,11 +80,13 @@ class Instruction:
 class UserCode:
     """Tells the user's frames from those of torch, the standard library and this tracer.
 
-    A file of ``interest`` is the user's wherever it lies: torch's own modules can be linted too.
+    A file of ``interest`` is the user's wherever it lies: torch's own modules can be linted too. What lies in the
+    package or folder of such a file is the user's own, in contrast to the inside of the libraries it uses.
     """
 
     def __init__(self, interest: Collection[str] = ()) -> None:
         self._interest = frozenset(os.path.realpath(file) for file in interest)
+        self._own_folders = tuple({_top_folder(file) for file in self._interest})
         self._known: dict[str, bool] = {}
 
     def is_user(self, filename: str) -> bool:
@@ -107,11 +109,12 @@ class UserCode:
         )
 
     def own(self, instructions: list[Instruction]) -> list[Instruction]:
-        """Those in files of interest, or all where none is: what lies below them is a library's inside."""
-        return [found for found in instructions if self.is_of_interest(found.code.co_filename)] or instructions
+        """Those in the user's own code, or all where none is: what lies below them is a library's inside."""
+        return [found for found in instructions if self.is_own(found.code.co_filename)] or instructions
 
-    def is_of_interest(self, filename: str) -> bool:
-        return real_path(filename) in self._interest
+    def is_own(self, filename: str) -> bool:
+        file = real_path(filename)
+        return file in self._interest or any(_inside(file, folder) for folder in self._own_folders)
 
     def of_traceback(self, traceback: TracebackType | None) -> list[Instruction]:
         """The user's entries of a traceback, outermost first."""
@@ -125,6 +128,18 @@ class UserCode:
                 found.append(Instruction(frame.f_code, frame.f_lasti, frame.f_lineno))
             frame = frame.f_back
         return found[::-1]
+
+
+def _top_folder(file: str) -> str:
+    """The folder of a file's top-level package; of a file beside the road its folder, if that is no place for all."""
+    folder = os.path.dirname(file)
+    if os.path.basename(folder) in _INSTALLED:
+        return file
+    while os.path.isfile(os.path.join(folder, "__init__.py")) and os.path.isfile(
+        os.path.join(os.path.dirname(folder), "__init__.py")
+    ):
+        folder = os.path.dirname(folder)
+    return folder
 
 
 def entries(traceback: TracebackType | None) -> Iterator[Instruction]:

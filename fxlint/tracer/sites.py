@@ -99,7 +99,7 @@ class Guard:
     def _is_deeper(self, traceback: TracebackType | None) -> bool:
         """Whether the error came out of other code of the user's, which has a place of its own to be guarded."""
         users = self._user.of_traceback(traceback)
-        return any(self._user.is_of_interest(found.code.co_filename) for found in users)
+        return any(self._user.is_own(found.code.co_filename) for found in users)
 
     def _noted(self, error: BaseException, family: str, operands: Any, before: int) -> RecordingTracer:
         """Note the event, or raise ``error`` on where it is not this expression's or only a stand-in's fault.

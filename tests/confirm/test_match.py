@@ -115,6 +115,14 @@ class TestWithoutAnEvent:
     def test_only_something_else_on_the_line_ran(self):
         assert status(finding("bool.if", 5), executed=[Place("net.py", 5, 1, 5, 7)]) == "unreached"
 
+    def test_the_whole_call_was_rejected_for_another_reason(self):
+        other = Finding("FX120", "rule", "error", Location("net.py", 5, 8, 5, 20), "m", "len.call", (ROOT,))
+        events = [met("len", 5, error=FAILURE)]
+        assert statuses([finding("setitem.assign", 5), other], {ROOT: trace(*events, executed=self.RAN)}) == [
+            "unreached",
+            "confirmed",
+        ]
+
     def test_the_recording_ended_there(self):
         ended = (Ended(Place("net.py", 5, 8, 5, 20), "ValueError", "odd"),)
         (judged,) = match([finding("bool.if", 5)], {ROOT: trace(executed=self.RAN, ended=ended)}).findings

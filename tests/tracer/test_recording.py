@@ -232,6 +232,21 @@ def test_the_whole_stack_is_told(source):
     assert event.error[0] == "TypeError"
 
 
+def test_an_unlinted_helper_of_the_same_folder_is_looked_into(source, tmp_path, monkeypatch):
+    monkeypatch.syspath_prepend(tmp_path)
+    (tmp_path / "beside_it.py").write_text("def check(x):\n    n = len(x)\n    return float(x) + n\n")
+    net = source(
+        """
+        from beside_it import check
+
+        class Net(nn.Module):
+            def forward(self, x):
+                return check(x)  # here
+        """
+    )
+    assert net.events() == [("len", net.line("here")), ("float", net.line("here"))]
+
+
 def test_closures_comprehensions_and_super_are_guarded_too(source):
     net = source(
         """
