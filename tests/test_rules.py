@@ -13,6 +13,7 @@ import truth
 from fxlint.confirm import confirm
 from fxlint.confirm.settings import ConfirmSettings
 from fxlint.findings import Finding, ModuleReport, Prediction
+from fxlint.fix import with_suggestions
 from fxlint.predict import predict
 from fxlint.rules import MAIN, Example, Rule, RuleError, load_rules, read_rule
 
@@ -76,6 +77,15 @@ def cases(kind: str) -> list[Case]:
 
 
 BAD, GOOD = cases("bad"), cases("good")
+ONLY_ADVICE = {
+    "loop_over_rows", "loop_over_time_steps", "layer_by_size", "options_as_keywords", "object_of_own_class",
+    "traced_key_in_dictionary", "loop_over_arguments", "keywords_passed_on", "wraps_around_keywords",
+    "field_called_keys", "device_of_input", "result_of_wrapped_function", "wrapped_method",
+}  # fmt: skip
+"""Bad examples for which nobody can write the way out without knowing what the code is for."""
+ANOTHER_TYPE = {"set_of_tensors", "generator"}
+"""Bad examples whose output has to become another type before a graph can hold it."""
+
 each_bad = pytest.mark.parametrize("case", BAD, ids=lambda case: case.file[:-3])
 each_good = pytest.mark.parametrize("case", GOOD, ids=lambda case: case.file[:-3])
 each_rule = pytest.mark.parametrize("rule", list(RULES), ids=lambda rule: rule.code)
@@ -332,12 +342,13 @@ def confirmed(directory: Path, predicted: Prediction) -> Prediction:
     settings = ConfirmSettings(
         python=sys.executable,
         instances={f"{directory / case.file}::{case.root}": (case.example.instance,) for case in BAD + GOOD},
+        inputs={f"{directory / case.file}::{case.root}": case.example.inputs for case in BAD + GOOD},
         timeout=60,
         memory=4 << 30,
         jobs=2,
         roots=(str(directory),),
     )
-    return confirm(predicted, RULES, settings)
+    return confirm(with_suggestions(predicted), RULES, settings)
 
 
 @pytest.mark.torch
@@ -368,6 +379,15 @@ class TestConfirmation:
         else:
             assert verdict.error.path is not None
             assert (Path(verdict.error.path).name, verdict.error.line) == case.marks[0][:2]
+
+    @each_bad
+    def test_a_way_out_traces_and_gives_the_same_unless_there_is_only_advice(self, case: Case, confirmed: Prediction):
+        found = findings_of(confirmed, case, "error", "info")
+        checks = [[one.checked for one in finding.suggestions if one.checked is not None] for finding in found]
+        ways = [[check.equal_outputs for check in tried if check.verdict == "traces"] for tried in checks]
+        assert all(ways) == (case.example.name not in ONLY_ADVICE)
+        if all(ways) and case.example.name not in ANOTHER_TYPE:
+            assert all(True in equal for equal in ways)
 
     @each_good
     def test_a_good_example_is_seen_to_trace(self, case: Case, confirmed: Prediction):

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import libcst as cst
 import libcst.matchers as m
 
-from fxlint.fix.snippet import atom, template
+from fxlint.fix.snippet import joined, template
 
 _OPPOSITES: tuple[tuple[type[cst.BaseCompOp], type[cst.BaseCompOp]], ...] = (
     (cst.Equal, cst.NotEqual),
@@ -97,11 +97,7 @@ def _single(left: cst.BaseExpression, target: cst.ComparisonTarget) -> cst.BaseE
 
 
 def _joined(parts: Sequence[cst.BaseExpression], is_and: bool) -> cst.BaseExpression:
-    joined = atom(recorded(parts[0]))
-    for part in parts[1:]:
-        pattern = "{left} & {right}" if is_and else "{left} | {right}"
-        joined = template(pattern, left=joined, right=atom(recorded(part)))
-    return joined
+    return joined([recorded(part) for part in parts], cst.BitAnd() if is_and else cst.BitOr())
 
 
 def _unwrapped(node: cst.BaseExpression) -> cst.BaseExpression:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import functools
 import textwrap
 from collections.abc import Iterator, Sequence
 
@@ -35,8 +36,11 @@ def conditional(site: Site) -> Iterator[Suggestion]:
 
 
 def formatted(site: Site) -> Iterator[Suggestion]:
-    """Move the formatted text around the finding."""
-    yield from _around(site, (ast.JoinedStr,))
+    """Move the formatted text: an f-string around the finding, or the operation that formats."""
+    if any(isinstance(node, ast.JoinedStr) for node in site.source.around(site.node)):
+        yield from _around(site, (ast.JoinedStr,))
+    elif isinstance(site.node, ast.BinOp) or ".format(" in site.text(site.node):
+        yield from _value(site, site.node)
 
 
 def comprehension(site: Site) -> Iterator[Suggestion]:
@@ -83,7 +87,9 @@ def _around(site: Site, kinds: tuple[type[ast.expr], ...]) -> Iterator[Suggestio
 def _value(site: Site, node: ast.AST) -> Iterator[Suggestion]:
     function = site.function
     parent = site.source.parents[node]
-    if function is None or not isinstance(node, ast.expr) or (isinstance(parent, ast.Call) and parent.func is node):
+    is_called = isinstance(parent, ast.Call) and parent.func is node
+    is_read = isinstance(getattr(node, "ctx", ast.Load()), ast.Load)
+    if function is None or not isinstance(node, ast.expr) or is_called or not is_read:
         return
     try:
         move = _Move(site.source, function, [node])
@@ -231,10 +237,9 @@ def _locals(function: ast.FunctionDef) -> set[str]:
     return parameters | {name.id for name in _stores(function)}
 
 
-def _stores(node: ast.AST) -> Iterator[ast.Name]:
-    for name in ast.walk(node):
-        if isinstance(name, ast.Name) and isinstance(name.ctx, ast.Store):
-            yield name
+@functools.lru_cache(maxsize=256)
+def _stores(node: ast.AST) -> tuple[ast.Name, ...]:
+    return tuple(name for name in ast.walk(node) if isinstance(name, ast.Name) and isinstance(name.ctx, ast.Store))
 
 
 def _written(function: ast.FunctionDef, owner: ast.stmt) -> list[str]:

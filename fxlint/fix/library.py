@@ -26,8 +26,21 @@ def leaf(site: Site) -> Iterator[Suggestion]:
 
 
 def constant_shapes(site: Site) -> Iterator[Suggestion]:
-    text = "trace with `torch.fx.Tracer(param_shapes_constant=True)`, or keep the number on the module"
-    yield Suggestion("config", text, tracer="param_shapes_constant")
+    """The setting that makes shapes of parameters real, for which they have to be read by ``shape``."""
+    sizes = [node for node in ast.walk(site.node) if _is_size(node)]
+    edits = tuple(site.source.replace(call, _as_shape(site, call)) for call in sizes if isinstance(call, ast.Call))
+    reading = " and `shape` in place of `size`" if edits else ""
+    text = f"trace with `torch.fx.Tracer(param_shapes_constant=True)`{reading}, or keep the number on the module"
+    yield Suggestion("config", text, edits, tracer="param_shapes_constant")
+
+
+def _is_size(node: ast.AST) -> bool:
+    return isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr == "size"
+
+
+def _as_shape(site: Site, call: ast.Call) -> str:
+    owner = site.text(call.func)[: -len("size")]
+    return f"{owner}shape[{site.text(call.args[0])}]" if call.args else f"{owner}shape"
 
 
 def bound_method(site: Site) -> Iterator[Suggestion]:

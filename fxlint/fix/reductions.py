@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ast
-import functools
 from collections.abc import Iterator
 
 import libcst as cst
@@ -11,7 +10,7 @@ import libcst.matchers as m
 
 from fxlint.findings import Suggestion
 from fxlint.fix.site import Site
-from fxlint.fix.snippet import arguments, atom, changed, template
+from fxlint.fix.snippet import arguments, changed, joined
 
 
 def tested(site: Site) -> Iterator[Suggestion]:
@@ -33,8 +32,7 @@ def _tested(call: cst.BaseExpression) -> cst.BaseExpression | None:
         return value
     if not m.matches(call.func, m.OneOf(m.Name("any"), m.Name("all"))) or not isinstance(value, (cst.List, cst.Tuple)):
         return None
-    parts = [atom(element.value) for element in value.elements if isinstance(element, cst.Element)]
-    pattern = "{a} | {b}" if m.matches(call.func, m.Name("any")) else "{a} & {b}"
+    parts = [element.value for element in value.elements if isinstance(element, cst.Element)]
     if len(parts) < 2 or len(parts) != len(value.elements):
         return None
-    return functools.reduce(lambda a, b: template(pattern, a=a, b=b), parts)
+    return joined(parts, cst.BitOr() if m.matches(call.func, m.Name("any")) else cst.BitAnd())

@@ -29,9 +29,12 @@ def same(site: Site) -> Iterator[Suggestion]:
     """The parameters of forward for the wrapper that a decorator puts in its place."""
     forward = _decorated(site)
     wrapper = _wrapper(site, forward) if forward is not None else None
-    if forward is None or wrapper is None or forward.args.vararg or forward.args.kwarg or forward.args.kwonlyargs:
+    if forward is None or wrapper is None or forward.args.vararg or forward.args.kwarg:
         return
-    names = ", ".join(one.arg for one in (*forward.args.posonlyargs, *forward.args.args))
+    if not site.event.startswith("signature.") and site.function is not wrapper:
+        return
+    positional = [one.arg for one in (*forward.args.posonlyargs, *forward.args.args)]
+    names = ", ".join([*positional, *(f"{one.arg}={one.arg}" for one in forward.args.kwonlyargs)])
     edits = [site.source.replace_parameters(wrapper, forward)]
     for call in ast.walk(wrapper):
         if isinstance(call, ast.Call) and any(isinstance(one, ast.Starred) for one in call.args):

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ast
-import functools
 import itertools
 from collections.abc import Iterator, Sequence
 
@@ -12,7 +11,7 @@ import libcst.matchers as m
 
 from fxlint.findings import Suggestion
 from fxlint.fix.site import Site
-from fxlint.fix.snippet import Change, arguments, atom, changed, code, expression, template
+from fxlint.fix.snippet import Change, arguments, atom, changed, code, expression, joined, template
 
 _SIZED = frozenset({"zeros", "ones", "empty", "rand", "randn"})
 _SHAPED = frozenset(
@@ -180,10 +179,10 @@ def _parts(items: Sequence[tuple[cst.BaseExpression, bool]]) -> cst.BaseExpressi
     parts: list[cst.BaseExpression] = []
     for is_starred, group in groups:
         values = [value for value, _ in group]
-        parts += map(atom, values) if is_starred else [_tuple(values)]
+        parts += values if is_starred else [_tuple(values)]
     if not any(is_starred for _, is_starred in items):
         return None
-    return functools.reduce(lambda a, b: template("{a} + {b}", a=a, b=b), parts)
+    return joined(parts, cst.Add())
 
 
 def _starred_target(site: Site, node: ast.Tuple) -> Iterator[Suggestion]:

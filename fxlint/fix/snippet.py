@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import functools
+from collections.abc import Callable, Sequence
 
 import libcst as cst
 from libcst.helpers import parse_template_expression
@@ -38,6 +39,12 @@ def atom(node: cst.BaseExpression) -> cst.BaseExpression:
 
 def template(pattern: str, **parts: cst.BaseExpression) -> cst.BaseExpression:
     return parse_template_expression(pattern, _CONFIG, **parts)
+
+
+def joined(parts: Sequence[cst.BaseExpression], operator: cst.BaseBinaryOp) -> cst.BaseExpression:
+    """``a | b | c``, each part in parentheses where it needs them."""
+    first, *rest = map(atom, parts)
+    return functools.reduce(lambda left, right: cst.BinaryOperation(left, operator, right), rest, first)
 
 
 def changed(text: str, change: Change) -> str | None:

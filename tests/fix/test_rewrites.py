@@ -98,7 +98,7 @@ TABLE = [
     *(("len.call", *row) for row in LENGTH),
     *(("int.call", *row) for row in NUMBER),
     *(("tensor.sizes" if "(*" not in row[0] else "iter.star", *row) for row in SIZES),
-    *(("iter.star", *row) for row in STARS),
+    *(("iter.unpack" if row[0].startswith("a, *") else "iter.star", *row) for row in STARS),
     *(("bool.assert" if " in " not in row[0] and "and" not in row[0] else None, *row) for row in ASSERTS),
     *(("bool.if" if " or " not in row[0] else None, *row) for row in RAISES),
     *(("bool.if", *row) for row in CHOICES),
@@ -205,6 +205,11 @@ class TestMoved:
     def test_code_that_needs_the_module_or_its_surroundings_stays(self, suggested, body):
         made = suggested(net(body, init="self.fc = nn.Linear(2, 2)") + "\n    def scale(self, x):\n        return x\n")
         assert not any("compute_" in text for text in made.rewrites("bool.if"))
+
+    def test_a_target_of_an_assignment_stays(self, suggested):
+        made = suggested(net("sizes = [1, 2]\nsizes[x.dim()] = 3\nreturn x, sizes"))
+        assert made.of("index.subscript")
+        assert made.rewrites("index.subscript") == []
 
     def test_two_findings_do_not_take_the_same_name(self, suggested):
         made = suggested(net("return x[int(x.size(0) * 0.5) : int(x.size(0) * 0.9)]"))

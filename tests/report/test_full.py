@@ -149,7 +149,8 @@ class TestSuggestions:
         assert "help:" not in page
 
     def test_where_something_traces_nothing_else_is_shown(self, options):
-        page = self.page(options, self.tried("way one", "fails", 9), self.tried("way two", "traces", reason="with others"))
+        one, two = self.tried("way one", "fails", 9), self.tried("way two", "traces", reason="with others")
+        page = self.page(options, one, two)
         assert "way one" not in page
         assert "tried: traces, with others" in page
 

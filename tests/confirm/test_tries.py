@@ -1,0 +1,140 @@
+"""What is tried, and how its outcome comes back to the suggestions."""
+
+from pathlib import Path
+
+import pytest
+
+from fxlint.confirm.traces import Trace
+from fxlint.confirm.tries import TOGETHER, checked, tries
+from fxlint.findings import (
+    Check,
+    Confirmed,
+    Edit,
+    Failure,
+    Finding,
+    Location,
+    ModuleReport,
+    Predicted,
+    Prediction,
+    Root,
+    Suggestion,
+)
+
+TEXT = "def a(x):\n    return len(x)\n\n\ndef b(x):\n    return x\n"
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> str:
+    file = tmp_path / "net.py"
+    file.write_text(TEXT, encoding="utf-8")
+    return str(file)
+
+
+def finding(path: str, line: int, *suggestions: Suggestion, roots: tuple[str, ...] = ("Net",)) -> Finding:
+    place = Location(path, line, 12, line, 18)
+    modules = tuple(f"{path}::{root}" for root in roots)
+    return Finding("FX120", "length", "error", place, "m", "len.call", modules, suggestions=suggestions)
+
+
+def asked(path: str, *findings: Finding) -> list[dict]:
+    module = ModuleReport(Root(path, "Net", 1, "class"), Predicted("fails"))
+    return tries(Prediction((module,), findings)).get(module.root.id, [])
+
+
+def replace(path: str, line: int, text: str) -> Suggestion:
+    return Suggestion("rewrite", text, (Edit(Location(path, line, 12, line, 18), text),))
+
+
+class TestWhatIsTried:
+    def test_every_kind_says_what_the_worker_has_to_do(self, path):
+        at = Edit(Location(path, 1, 1, 1, 1), "import torch\n")
+        ways = (
+            Suggestion("concrete_args", "", concrete_args="{'x': 1}"),
+            Suggestion("wrap", "", (at,), wrap="len, sqrt"),
+            Suggestion("rewrite", "", (at,)),
+            Suggestion("leaf", "", tracer=f"{path}::Outer.Layer"),
+            Suggestion("config", "", tracer="param_shapes_constant"),
+            Suggestion("rewrite", "only words"),
+        )
+        assert asked(path, finding(path, 2, *ways)) == [
+            {"id": "0.0", "expr": "{'x': 1}"},
+            {"id": "0.1", "wraps": [[path, "len"], [path, "sqrt"]]},
+            {"id": "0.2", "files": {path: "import torch\n" + TEXT}},
+            {"id": "0.3", "tracer": {"leaf": [path, "Outer.Layer"]}},
+            {"id": "0.4", "tracer": {"param_shapes_constant": True}},
+        ]
+
+    def test_the_first_suggestions_of_all_findings_are_tried_together(self, path):
+        one, other = finding(path, 2, replace(path, 2, "one")), finding(path, 6, replace(path, 6, "other"))
+        bind = finding(path, 1, Suggestion("concrete_args", "", concrete_args="{'x': 1}"))
+        also = finding(path, 1, Suggestion("concrete_args", "", concrete_args="{'y': 2}"))
+        together = asked(path, one, other, bind, also)[-1]
+        assert together["id"] == TOGETHER
+        assert eval(together["expr"]) == {"x": 1, "y": 2}
+        (text,) = together["files"].values()
+        assert "return one\n" in text
+        assert "return other" in text
+
+    def test_edits_that_overlap_give_way_and_equal_ones_are_made_once(self, path):
+        head = Edit(Location(path, 1, 1, 1, 1), "import torch.fx\n")
+        first = Suggestion("rewrite", "", (head, *replace(path, 2, "one").edits))
+        inside = Suggestion("rewrite", "", (head, Edit(Location(path, 2, 13, 2, 14), "lost")))
+        apart = Suggestion("rewrite", "", (head, *replace(path, 6, "other").edits))
+        together = asked(path, *(finding(path, 2, way) for way in (first, inside, apart)))[-1]
+        (text,) = together["files"].values()
+        assert text.count("import torch.fx") == 1
+        assert "lost" not in text
+        assert "other" in text
+
+    def test_one_finding_is_not_tried_twice(self, path):
+        assert [one["id"] for one in asked(path, finding(path, 2, replace(path, 2, "one")))] == ["0.0"]
+
+
+def trace(**checks: Check) -> Trace:
+    known = {key.strip("_").replace("_", "."): check for key, check in checks.items()}
+    return Trace(Confirmed("fails"), (), (), (), True, True, None, known)
+
+
+FAILS = Check("fails", Failure("TraceError", "next", "other.py", 7, 3))
+TRACES = Check("traces", equal_outputs=True)
+
+
+class TestWhatComesBack:
+    def outcome(self, path: str, suggestion: Suggestion, *traces: Trace) -> Suggestion:
+        roots = tuple(f"Net{number}" for number in range(len(traces)))
+        one = finding(path, 2, suggestion, roots=roots)
+        known = dict(zip(one.modules, traces, strict=True))
+        return checked(one, 0, known).suggestions[0]
+
+    def test_a_suggestion_is_as_good_as_on_the_root_where_it_went_best(self, path):
+        way = self.outcome(path, replace(path, 2, "one"), trace(_0_0=FAILS), trace(_0_0=TRACES))
+        assert (way.checked, way.safe) == (TRACES, True)
+
+    @pytest.mark.parametrize("equal", [False, None])
+    def test_nothing_is_safe_that_was_not_seen_to_give_the_same(self, path, equal):
+        way = self.outcome(path, replace(path, 2, "one"), trace(_0_0=Check("traces", equal_outputs=equal)))
+        assert not way.safe
+
+    def test_where_it_fails_alone_the_others_may_complete_it(self, path):
+        way = self.outcome(path, replace(path, 2, "one"), trace(_0_0=FAILS, together=TRACES))
+        assert way.checked.verdict == "traces"
+        assert "together" in way.checked.reason
+
+    def test_advice_is_not_run(self, path):
+        way = self.outcome(path, Suggestion("rewrite", "words"), trace())
+        assert (way.checked.verdict, way.checked.reason) == ("not-run", "it is advice")
+
+    def test_without_an_instance_the_reason_is_that_of_the_root(self, path):
+        known = Trace(Confirmed("not-run", "no instance"), (), (), (), False, False, None, {})
+        way = self.outcome(path, replace(path, 2, "one"), known)
+        assert (way.checked.verdict, way.checked.reason) == ("not-run", "no instance")
+
+    @pytest.mark.parametrize(("met", "told"), [(1, 1), (8, 2), (9, 3), (14, 8)])
+    def test_the_next_error_has_its_line_before_the_edits(self, path, met, told):
+        edits = (
+            Edit(Location(path, 2, 1, 2, 1), "import torch.fx\n" * 4),
+            Edit(Location(path, 2, 5, 2, 18), "a = (\n1,\n)"),
+        )
+        error = Failure("TraceError", "next", path, met, 5)
+        way = self.outcome(path, Suggestion("rewrite", "", edits), trace(_0_0=Check("fails", error)))
+        assert way.checked.error.line == told
