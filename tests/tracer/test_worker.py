@@ -373,3 +373,59 @@ def test_without_forking_all_is_done_in_one_process(tmp_path, monkeypatch):
     assert [message["verdict"] for message in of_kind(messages, "stock")] == ["fails"]
     assert [message["verdict"] for message in of_kind(messages, "suggestion")] == ["traces", "not-run"]
     assert messages[-1]["kind"] == "done"
+
+
+class TestPartsOfSuggestions:
+    outcome = TestSuggestions.outcome
+    LAYER = """
+    class Norm(nn.BatchNorm1d):
+        def __init__(self):
+            super().__init__(3)
+
+        def forward(self, x):
+            return super().forward(x)
+
+    class Net(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.norm = Norm()
+
+        def forward(self, x):
+            return self.norm(x) if self.norm.weight.shape[0] > 2 else x
+    """
+
+    def test_a_class_as_a_leaf_in_whatever_holds_it(self, work, tmp_path):
+        leaf = {"id": "1", "tracer": {"leaf": [str(tmp_path / "net.py"), "Norm"], "param_shapes_constant": True}}
+        roots = [root(suggestions=[leaf], inputs="(torch.randn(2, 3),)"), root("Norm", suggestions=[leaf])]
+        one, other = of_kind(work({"net.py": self.LAYER}, roots=roots), "suggestion")
+        assert (one["verdict"], one["equal_outputs"]) == ("traces", True)
+        assert "call_module[target=norm]" in one["graph"]["text"]
+        assert "call_module[target=layer]" in other["graph"]["text"]
+
+    def test_shapes_of_parameters_as_constants(self, work):
+        text = """
+        class Net(nn.Module):
+            def __init__(self):
+                super().__init__()
+                self.bias = nn.Parameter(torch.zeros(3))
+
+            def forward(self, x):
+                return x + self.bias if self.bias.shape[0] > 2 else x
+        """
+        answer = self.outcome(work, text, {"tracer": {"param_shapes_constant": True}})
+        assert answer["verdict"] == "traces"
+
+    def test_all_parts_at_once(self, work, tmp_path):
+        text = "class Net(nn.Module):\n    def forward(self, x, flag=True):\n"
+        text += "        return x / len(x) if flag and x.sum() > 0 else x\n"
+        new = "import torch\nimport torch.nn as nn\n" + text.replace("flag and x.sum() > 0", "flag")
+        file = str(tmp_path / "net.py")
+        parts = {"files": {file: new}, "wraps": [[file, "len"]], "expr": "{'flag': True}"}
+        assert self.outcome(work, text, parts)["verdict"] == "traces"
+
+    def test_a_wrap_in_the_text_before_is_forgotten_by_the_text_after(self, work, tmp_path):
+        text = "import math\nimport torch.fx\ntorch.fx.wrap(math.sqrt)\n"
+        text += "class Net(nn.Module):\n    def forward(self, x):\n        return -x\n"
+        new = "import torch\nimport torch.nn as nn\n" + text.replace("torch.fx.wrap(math.sqrt)\n", "")
+        answer = self.outcome(work, text, {"files": {str(tmp_path / "net.py"): new}})
+        assert answer["verdict"] == "traces"
