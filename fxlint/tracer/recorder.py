@@ -318,9 +318,9 @@ def _element(proxy: Any, index: int) -> Any:
     return proxy[index]
 
 
-def stand_in(tracer: RecordingTracer) -> Proxy:
-    """A fresh traced value for a result that cannot be had."""
-    return tracer.create_proxy("call_function", operator.pos, (None,), {})
+def stand_in(tracer: RecordingTracer, operands: Any) -> Proxy:
+    """A fresh traced value for a result that cannot be had; it comes from where its operands came from."""
+    return tracer.create_proxy("call_function", operator.pos, (first_proxy(operands),), {})
 
 
 def _instruction(frame: FrameType) -> dis.Instruction | None:

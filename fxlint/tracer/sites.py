@@ -53,7 +53,8 @@ class Guard:
             return function(*args, **kwargs)
         except BaseException as error:
             tracer = self._noted(error, classify.of_call(function), (function, args, kwargs), before)
-            return _result_of_call(tracer, function)
+            # a proxy, so that all that follows from the result is met too: conditions on it have both sides
+            return range(STAND_IN_LENGTH) if function is range else stand_in(tracer, (function, args, kwargs))
 
     def subscript(self, base: Any, index: Any) -> Any:
         before = self._answers()
@@ -61,21 +62,21 @@ class Guard:
             return base[index]
         except BaseException as error:
             tracer = self._noted(error, classify.of_subscript(base), (base, index), before)
-            return _result_of_subscript(tracer, base)
+            return _result_of_subscript(tracer, base, index)
 
     def attribute(self, base: Any, name: str) -> Any:
         before = self._answers()
         try:
             return getattr(base, name)
         except BaseException as error:
-            return stand_in(self._noted(error, "raise", (base,), before))
+            return stand_in(self._noted(error, "raise", (base,), before), base)
 
     def binary(self, name: str, left: Any, right: Any) -> Any:
         before = self._answers()
         try:
             return _BINARY_BY_NAME[name](left, right)
         except BaseException as error:
-            return stand_in(self._noted(error, "call", (left, right), before))
+            return stand_in(self._noted(error, "call", (left, right), before), (left, right))
 
     def assign(self, value: Any, base: Any, index: Any) -> None:
         before = self._answers()
@@ -128,20 +129,15 @@ class Guard:
 _BINARY_BY_NAME = {kind.__name__: function for kind, function in _BINARY.items()}
 
 
-def _result_of_call(tracer: RecordingTracer, function: Any) -> Any:
-    """A proxy, so that all that follows from the result is met too: conditions on it have both sides."""
-    return range(STAND_IN_LENGTH) if function is range else stand_in(tracer)
-
-
-def _result_of_subscript(tracer: RecordingTracer, base: Any) -> Any:
+def _result_of_subscript(tracer: RecordingTracer, base: Any, index: Any) -> Any:
     try:
         if isinstance(base, (list, tuple, str, range, torch.nn.ModuleList, torch.nn.Sequential)) and len(base):
             return base[0]
         if isinstance(base, (dict, torch.nn.ModuleDict, torch.nn.ParameterDict)) and len(base):
             return next(iter(base.values()))
     except Exception:
-        return stand_in(tracer)
-    return stand_in(tracer)
+        return stand_in(tracer, index)
+    return stand_in(tracer, index)
 
 
 class Sites:

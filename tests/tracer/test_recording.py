@@ -208,6 +208,11 @@ def test_where_the_value_came_from(net):
     assert [event.origin for event in recording.events] == ["x"]
 
 
+def test_where_it_came_from_is_known_past_a_stand_in(net):
+    recording, _ = net("n = len(x) + 1\nreturn int(n)").record()
+    assert [event.origin for event in recording.events] == ["x", "x"]
+
+
 def test_a_parameter_is_traced_too(forward):
     members = "self.weight = nn.Parameter(torch.ones(3))"
     net = forward("return x if self.weight.shape[0] > 2 else -x", members=members)
