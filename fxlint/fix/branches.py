@@ -34,7 +34,8 @@ def checked(site: Site) -> Iterator[Suggestion]:
         yield _assertion(site, statement, condition, message)
     elif isinstance(statement, ast.If) and _only_raises(statement) and site.source.indent(statement):
         condition = code(negated(expression(site.text(statement.test))))
-        yield _assertion(site, statement, condition, _message(site, statement.body[-1]))
+        rest = site.source.moved_out(statement.orelse, site.source.indent(statement)) if statement.orelse else ""
+        yield _assertion(site, statement, condition, _message(site, statement.body[-1]), rest)
 
 
 def settled(site: Site) -> Iterator[Suggestion]:
@@ -67,7 +68,12 @@ def operators(site: Site) -> Iterator[Suggestion]:
 
 
 def _only_raises(statement: ast.If) -> bool:
-    return not statement.orelse and isinstance(statement.body[-1], ast.Raise)
+    """Whether the body always raises, and what follows ``else`` is no further test."""
+    has_test = len(statement.orelse) == 1 and isinstance(statement.orelse[0], ast.If)
+    leaves = any(
+        isinstance(node, (ast.Return, ast.Break, ast.Continue)) for one in statement.body for node in ast.walk(one)
+    )
+    return isinstance(statement.body[-1], ast.Raise) and not has_test and not leaves
 
 
 def _is_about_types(site: Site, test: ast.expr) -> bool:
@@ -122,8 +128,8 @@ def _single_name(statement: ast.Assign) -> str | None:
     return target.id if len(statement.targets) == 1 and isinstance(target, ast.Name) else None
 
 
-def _assertion(site: Site, statement: ast.stmt, condition: str, message: str) -> Suggestion:
-    new = f"torch._assert({condition}, {message})"
+def _assertion(site: Site, statement: ast.stmt, condition: str, message: str, rest: str = "") -> Suggestion:
+    new = f"torch._assert({condition}, {message}){rest}"
     return site.rewrite("say it with `torch._assert`, which becomes a node", site.source.replace(statement, new))
 
 

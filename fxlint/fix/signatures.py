@@ -40,8 +40,15 @@ def same(site: Site) -> Iterator[Suggestion]:
         if isinstance(call, ast.Call) and any(isinstance(one, ast.Starred) for one in call.args):
             first, last = call.args[0], [*call.args, *(word.value for word in call.keywords)][-1]
             edits.append(site.source.replace_range(first, last, names))
-    if len(edits) > 1:
+    variadic = {one.arg for one in (wrapper.args.vararg, wrapper.args.kwarg) if one is not None}
+    if len(edits) > 1 and not _used_elsewhere(site, wrapper, variadic):
         yield site.rewrite("give the wrapper the parameters of forward", *edits)
+
+
+def _used_elsewhere(site: Site, function: ast.FunctionDef, names: set[str]) -> bool:
+    """Whether one of the names does more than be handed on with its stars."""
+    uses = [node for node in ast.walk(function) if isinstance(node, ast.Name) and node.id in names]
+    return not all(isinstance(site.source.parents[use], (ast.Starred, ast.keyword)) for use in uses)
 
 
 def advised(site: Site) -> Iterator[Suggestion]:

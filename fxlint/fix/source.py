@@ -142,6 +142,12 @@ class Source:
         has_comment = row[place.end_column - 1 :].lstrip().startswith("#")
         return place.end_line, len(row) + 1 if has_comment else place.end_column
 
+    def moved_out(self, block: list[ast.stmt], indent: str) -> str:
+        """The lines of a block at another indentation, each after a line end."""
+        deeper = self.indent(block[0])
+        rows = self.file.lines[block[0].lineno - 1 : self.end_of(block[-1])[0]]
+        return "".join(f"\n{indent}{row.removeprefix(deeper)}" if row.strip() else "\n" for row in rows)
+
     def replace_variadic(self, parameter: ast.arg, text: str) -> Edit:
         """Put ``text`` in place of a parameter with its stars."""
         start, end = self._offset(parameter)

@@ -51,6 +51,12 @@ RAISES = [
         "torch._assert((x.size(0) <= 2) & (x.size(1) >= 3), 'bad ... here')\nreturn x",
     ),
 ]
+CHECKS_BEFORE = [
+    (
+        "if x.dim() != 2:\n    raise ValueError('two')\nelse:\n    # go on\n    x = -x\n    x = x + 1\nreturn x",
+        "torch._assert(x.dim() == 2, 'two')\nx = -x\nx = x + 1\nreturn x",
+    ),
+]
 CHOICES = [
     (
         "if x.sum() > 0:\n    return F.relu(x)\nreturn -x",
@@ -101,6 +107,7 @@ TABLE = [
     *(("iter.unpack" if row[0].startswith("a, *") else "iter.star", *row) for row in STARS),
     *(("bool.assert" if " in " not in row[0] and "and" not in row[0] else None, *row) for row in ASSERTS),
     *(("bool.if" if " or " not in row[0] else None, *row) for row in RAISES),
+    *(("bool.if", *row) for row in CHECKS_BEFORE),
     *(("bool.if", *row) for row in CHOICES),
     *(("bool.ternary", *row) for row in TERNARIES),
     *(("setitem.augmented" if "*=" in row[0] else "setitem.assign", *row) for row in WRITES),
@@ -227,6 +234,11 @@ def test_torch_is_imported_where_the_edit_needs_it(suggested):
 def test_a_condition_on_a_plain_value_gets_no_where(suggested, condition):
     made = suggested(net(f"if {condition}:\n    return -x\nreturn x"))
     assert not any("torch.where" in text for text in made.rewrites("bool.if"))
+
+
+def test_a_body_that_may_return_before_it_raises_is_no_check(suggested):
+    made = suggested(net("if x.dim() != 2:\n    if self.training:\n        return x\n    raise ValueError\nreturn -x"))
+    assert not any("torch._assert" in text for text in made.rewrites("bool.if"))
 
 
 def test_elif_is_left_to_its_if(suggested):
