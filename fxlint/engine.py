@@ -7,10 +7,12 @@ import shutil
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import replace
+from pathlib import Path
 
 from fxlint.config import Config, ConfigError, FailOn
 from fxlint.files import find_files
 from fxlint.findings import Finding, ModuleReport, Prediction, Problem, Report, Severity
+from fxlint.project.environment import interpreters, site_packages
 from fxlint.report.summary import standing
 from fxlint.rules import RuleSet
 from fxlint.selection import selection
@@ -33,7 +35,7 @@ def run(paths: Sequence[str], config: Config, rules: RuleSet, log: Log = lambda 
     clock = _Clock(log)
     files = find_files(paths, (*config.exclude, *config.extend_exclude), config.root)
     clock.lap(f"found {len(files.paths)} files")
-    prediction = predict(files.paths, rules, (config.root,))
+    prediction = predict(files.paths, rules, _search_path(config, python), os.cpu_count() or 1)
     clock.lap(f"predicted {len(prediction.modules)} modules, {len(prediction.findings)} findings")
     prediction = _suggested(prediction)
     clock.lap(f"suggested {sum(len(finding.suggestions) for finding in prediction.findings)} ways out")
@@ -48,6 +50,12 @@ def run(paths: Sequence[str], config: Config, rules: RuleSet, log: Log = lambda 
         findings=tuple(sorted(filter(reported, prediction.findings), key=_finding_order)),
         problems=tuple(sorted((*files.problems, *prediction.problems), key=_problem_order)),
     )
+
+
+def _search_path(config: Config, python: str | None) -> tuple[Path, ...]:
+    """Where imports of the code under lint are looked up: its root, then the packages of its interpreter."""
+    interpreter = python or next(interpreters(os.environ, [str(config.root)]))
+    return (config.root, *site_packages(interpreter))
 
 
 def exit_code(report: Report, fail_on: FailOn) -> int:

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import os
 import subprocess
-import sys
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
+
+from fxlint.project.environment import interpreters
 
 PROBE = "import importlib.util, sys; sys.exit(0 if importlib.util.find_spec('torch') else 3)"
 PROBE_SECONDS = 30
@@ -22,7 +23,7 @@ def find_interpreter(python: str | None, roots: Sequence[str]) -> str:
     Raises NoInterpreterError, naming those that were tried.
     """
     tried: list[str] = []
-    for candidate in [python] if python is not None else list(_candidates(os.environ, roots)):
+    for candidate in [python] if python is not None else list(interpreters(os.environ, roots)):
         if candidate in tried:
             continue
         tried.append(candidate)
@@ -30,18 +31,6 @@ def find_interpreter(python: str | None, roots: Sequence[str]) -> str:
             return candidate
     names = ", ".join(tried)
     raise NoInterpreterError(f"torch is not installed for {names}; name an interpreter that has it with --python")
-
-
-def _candidates(environment: Mapping[str, str], roots: Sequence[str]) -> Iterator[str]:
-    projects = [str(Path(root) / ".venv") for root in roots]
-    folders = [environment.get("VIRTUAL_ENV"), *projects, environment.get("CONDA_PREFIX")]
-    for folder in folders:
-        if not folder:
-            continue
-        # not resolved: it is the symbolic link that makes the environment
-        places = (Path(folder, "bin", "python"), Path(folder, "Scripts", "python.exe"), Path(folder, "python.exe"))
-        yield from (str(place) for place in places if place.is_file())
-    yield sys.executable
 
 
 def _has_torch(python: str) -> bool:

@@ -5,46 +5,103 @@ paths -> project (read, index) -> roots -> trace each abstractly -> assemble fin
 
 from __future__ import annotations
 
+import os
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from concurrent.futures import ProcessPoolExecutor
+from dataclasses import replace
 from pathlib import Path
+from typing import Final
 
-from fxlint.findings import Prediction, Problem
+from fxlint.findings import Finding, Location, ModuleReport, Prediction, Problem
 from fxlint.predict import evaluate as _evaluate  # noqa: F401  - the parts of the interpreter refer to each other
-from fxlint.predict.assemble import assemble
+from fxlint.predict.assemble import Assembly, merged
 from fxlint.predict.facts import Facts
 from fxlint.predict.machine import Machine
 from fxlint.predict.roots import find_roots
 from fxlint.predict.scopes import ModuleScope
-from fxlint.predict.trace import Run, trace_root
-from fxlint.project.index import ModuleIndex, Project
+from fxlint.predict.trace import trace_root
+from fxlint.project.index import Project
 from fxlint.project.source import UnreadableSource
 from fxlint.rules import RuleSet
 
-RECURSION_LIMIT = 20_000
+RECURSION_LIMIT: Final = 20_000
+MAX_SOURCE: Final = 6_000_000
+"""Characters of source whose syntax trees are kept at once; a tree takes some forty times the memory of its text."""
+CHUNK: Final = 600_000
+"""Bytes of source for which a process of their own pays."""
 
 
-def predict(paths: Sequence[str], rules: RuleSet, search_path: Sequence[Path] = ()) -> Prediction:
+def predict(paths: Sequence[str], rules: RuleSet, search_path: Sequence[Path] = (), jobs: int = 1) -> Prediction:
     """Predict for every root in ``paths``; imports are followed into ``search_path`` too. Never raises for an input."""
-    sys.setrecursionlimit(max(sys.getrecursionlimit(), RECURSION_LIMIT))
-    project = Project(search_path)
-    problems: list[Problem] = []
-    indexes: list[ModuleIndex] = []
+    chunks = list(_chunks(paths)) if jobs > 1 else [list(paths)]
+    if len(chunks) == 1:
+        return _joined([_predict_chunk(chunks[0], paths, rules, search_path)])
+    with ProcessPoolExecutor(min(jobs, len(chunks))) as pool:
+        parts = [pool.submit(_predict_chunk, chunk, paths, rules, search_path) for chunk in chunks]
+        return _joined([part.result() for part in parts])
+
+
+def _chunks(paths: Sequence[str]) -> Iterator[list[str]]:
+    """Runs of neighbouring files, which import the same modules."""
+    chunk: list[str] = []
+    size = 0
     for path in paths:
+        chunk.append(path)
+        size += _size(path)
+        if size >= CHUNK:
+            yield chunk
+            chunk, size = [], 0
+    if chunk:
+        yield chunk
+
+
+def _size(path: str) -> int:
+    try:
+        return os.stat(path).st_size  # noqa: PTH116 - once per file, before anything is read
+    except OSError:
+        return 0
+
+
+def _predict_chunk(
+    chunk: Sequence[str], paths: Sequence[str], rules: RuleSet, search_path: Sequence[Path]
+) -> Prediction:
+    """The prediction for some of the files of a run."""
+    sys.setrecursionlimit(max(sys.getrecursionlimit(), RECURSION_LIMIT))
+    project = Project(paths, search_path)
+    assembly = Assembly(rules, frozenset(paths))
+    problems: list[Problem] = []
+    vm = Machine(project, Facts())
+    for path in chunk:
         try:
-            indexes.append(project.add(path))
+            index = project.load(path)
         except UnreadableSource as error:
             problems.append(Problem(path, error.message, error.line))
-    vm = Machine(project, Facts())
-    runs = [run for index in indexes for run in _runs(vm, index)]
-    modules, findings = assemble(runs, rules, frozenset(index.source.path for index in indexes))
-    return Prediction(modules, findings, tuple(problems))
+            continue
+        scope = vm.scopes.get(index.name)
+        if scope is None or scope.index is not index:
+            scope = ModuleScope(index)
+            vm.scopes.setdefault(index.name, scope)
+        vm.reset()
+        for root in find_roots(vm, scope):
+            assembly.add(trace_root(vm, root))
+        if project.size > MAX_SOURCE:
+            project.forget()
+            vm = Machine(project, Facts())
+    return Prediction(tuple(assembly.modules), tuple(assembly.findings()), tuple(problems))
 
 
-def _runs(vm: Machine, index: ModuleIndex) -> list[Run]:
-    scope = vm.scopes.get(index.name)
-    if scope is None or scope.index is not index:
-        scope = ModuleScope(index)
-        vm.scopes.setdefault(index.name, scope)
-    vm.reset()
-    return [trace_root(vm, root) for root in find_roots(vm, scope)]
+def _joined(parts: Sequence[Prediction]) -> Prediction:
+    findings: dict[tuple[str, Location], Finding] = {}
+    for part in parts:
+        for finding in part.findings:
+            place = (finding.code, finding.location)
+            findings[place] = merged(findings[place], finding) if place in findings else finding
+    modules: list[ModuleReport] = [module for part in parts for module in part.modules]
+    modules.sort(key=lambda module: (module.root.path, module.root.line, module.root.qualname))
+    ordered = sorted(findings.values(), key=lambda finding: (finding.location, finding.code))
+    return Prediction(
+        tuple(modules),
+        tuple(replace(finding, modules=tuple(sorted(finding.modules))) for finding in ordered),
+        tuple(problem for part in parts for problem in part.problems),
+    )

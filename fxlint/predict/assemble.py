@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Sequence
+from dataclasses import replace
 
 from fxlint.findings import Certainty, Finding, Location, ModuleReport, Predicted, Step
 from fxlint.predict.machine import Event
@@ -16,43 +16,43 @@ from fxlint.rules import Rule, RuleSet
 MAX_STEPS: int = 8
 
 
-@dataclass(slots=True)
-class _Draft:
-    rule: Rule
-    event: Event
-    location: Location
-    modules: list[str] = field(default_factory=list)
-    always: bool = False
-    depends_on: list[str] = field(default_factory=list)
+class Assembly:
+    """Collects runs. It keeps no syntax tree alive: what a finding says is put into words when it is first met."""
 
+    def __init__(self, rules: RuleSet, linted: frozenset[str]) -> None:
+        """``linted`` are the paths in which findings may stand."""
+        self._rules = {event: rule for rule in rules for event in rule.events}
+        self._linted = linted
+        self._findings: dict[tuple[str, Location], Finding] = {}
+        self.modules: list[ModuleReport] = []
 
-def assemble(
-    runs: Iterable[Run], rules: RuleSet, linted: frozenset[str]
-) -> tuple[tuple[ModuleReport, ...], tuple[Finding, ...]]:
-    """Module reports and findings of all runs, sorted by place. ``linted`` are the paths findings may stand in."""
-    drafts: dict[tuple[str, Location], _Draft] = {}
-    reports: list[ModuleReport] = []
-    events = _events_with_rules(rules)
-    for run in runs:
-        reports.append(ModuleReport(run.root.root, _verdict(run, events, linted)))
+    def add(self, run: Run) -> None:
+        root = run.root.root
+        self.modules.append(ModuleReport(root, _verdict(run, self._rules, self._linted)))
         for event in run.events:
-            rule = events.get(event.kind)
+            rule = self._rules.get(event.kind)
             if rule is None or event.swallowed:
                 continue
-            location = place(event, linted)
-            draft = drafts.setdefault((rule.code, location), _Draft(rule, event, location))
-            if run.root.root.id not in draft.modules:
-                draft.modules.append(run.root.root.id)
+            location = place(event, self._linted)
             conditions = _conditions(event)
-            draft.always = draft.always or not conditions
-            draft.depends_on.extend(c for c in conditions if c not in draft.depends_on)
-    findings = sorted((_finding(draft, linted) for draft in drafts.values()), key=lambda f: (f.location, f.code))
-    reports.sort(key=lambda report: (report.root.path, report.root.line, report.root.qualname))
-    return tuple(reports), tuple(findings)
+            finding = _finding(rule, event, location, root.id, conditions, self._linted)
+            self._keep(finding)
+
+    def _keep(self, finding: Finding) -> None:
+        place = (finding.code, finding.location)
+        self._findings[place] = merged(self._findings[place], finding) if place in self._findings else finding
+
+    def findings(self) -> list[Finding]:
+        return list(self._findings.values())
 
 
-def _events_with_rules(rules: RuleSet) -> dict[str, Rule]:
-    return {event: rule for rule in rules for event in rule.events}
+def merged(first: Finding, other: Finding) -> Finding:
+    """One finding for two of the same rule and place: it is certain where either is."""
+    modules = first.modules + tuple(m for m in other.modules if m not in first.modules)
+    if "always" in (first.certainty, other.certainty):
+        return replace(first, modules=modules, certainty="always", depends_on=())
+    depends_on = first.depends_on + tuple(text for text in other.depends_on if text not in first.depends_on)
+    return replace(first, modules=modules, depends_on=depends_on)
 
 
 def _conditions(event: Event) -> list[str]:
@@ -107,24 +107,23 @@ def _first(errors: Sequence[Event], linted: frozenset[str]) -> Location | None:
     return None
 
 
-def _finding(draft: _Draft, linted: frozenset[str]) -> Finding:
-    event = draft.event
+def _finding(
+    rule: Rule, event: Event, location: Location, module: str, conditions: list[str], linted: frozenset[str]
+) -> Finding:
     source, node = event.frames[-1]
     text = source.segment(node)
-    certainty: Certainty = "always" if draft.always else "conditional"
-    message = draft.rule.message.format(
-        text=text, origin=_origin_text(event.origin) or text, callee=event.callee or text
-    )
+    certainty: Certainty = "conditional" if conditions else "always"
+    message = rule.message.format(text=text, origin=_origin_text(event.origin) or text, callee=event.callee or text)
     return Finding(
-        code=draft.rule.code,
-        rule=draft.rule.name,
-        severity=draft.rule.severity_of(event.kind),
-        location=draft.location,
+        code=rule.code,
+        rule=rule.name,
+        severity=rule.severity_of(event.kind),
+        location=location,
         message=message,
         event=event.kind,
-        modules=tuple(sorted(draft.modules)),
+        modules=(module,),
         certainty=certainty,
-        depends_on=() if draft.always else tuple(draft.depends_on),
+        depends_on=tuple(conditions),
         provenance=_provenance(event, linted),
     )
 

@@ -215,38 +215,56 @@ def _is_type_checking(test: ast.expr) -> bool:
 class Project:
     """Modules by dotted name: the linted files, and on demand others on the search path (source only)."""
 
-    def __init__(self, search_path: Sequence[Path] = ()) -> None:
+    def __init__(self, paths: Sequence[str], search_path: Sequence[Path] = ()) -> None:
         self._modules: dict[str, ModuleIndex | None] = {}
         self._search_path = [str(folder) for folder in search_path]
         self._folders: dict[str, frozenset[str]] = {}
         self._bytes: dict[str, bytes] = {}
-        self.linted: list[ModuleIndex] = []
+        self._linted: dict[str, str] = {}
+        self._names: dict[str, str] = {}
+        self.size = 0  # characters of source that are held as syntax trees
+        for path in paths:
+            folder, name = module_name(Path(path))
+            self._names[path] = name
+            self._linted.setdefault(name, path)
+            if folder not in self._search_path:
+                self._search_path.insert(0, folder)
 
-    def add(self, path: str) -> ModuleIndex:
-        """Read a file to be linted. Raises UnreadableSource."""
-        file = Path(path)
-        source = read(path, file)
-        folder, name = module_name(file)
-        index = build_index(name, source, file.name == "__init__.py", linted=True)
-        self.linted.append(index)
-        self._modules.setdefault(name, index)
-        if folder not in self._search_path:
-            self._search_path.insert(0, folder)
+    def load(self, path: str) -> ModuleIndex:
+        """The module of a file to be linted. Raises UnreadableSource."""
+        name = self._names[path]
+        index = self._modules.get(name)
+        if index is not None and index.source.path == path:
+            return index
+        index = self._read(name, path, Path(path), is_package=Path(path).name == "__init__.py")
+        if self._modules.get(name) is None:
+            self._modules[name] = index
         return index
+
+    def forget(self) -> None:
+        """Drop all syntax trees; they are read again when they are needed."""
+        self._modules.clear()
+        self._bytes.clear()
+        self.size = 0
+
+    def _read(self, name: str, path: str, file: Path, is_package: bool) -> ModuleIndex:
+        source = read(path, file)
+        self.size += len(source.text)
+        return build_index(name, source, is_package, linted=name in self._linted)
 
     def module(self, name: str) -> ModuleIndex | None:
         """The module of that name, or None where no source is found for it."""
         if name in self._modules:
             return self._modules[name]
         self._modules[name] = None
-        found = self._find(name)
-        if found is not None:
-            file, is_package = found
-            try:
-                source = read(file.replace(os.sep, "/"), Path(file))
-            except UnreadableSource:
-                return None
-            self._modules[name] = build_index(name, source, is_package, linted=False)
+        try:
+            if name in self._linted:
+                self._modules[name] = self.load(self._linted[name])
+            elif (found := self._find(name)) is not None:
+                file, is_package = found
+                self._modules[name] = self._read(name, file.replace(os.sep, "/"), Path(file), is_package)
+        except UnreadableSource:
+            return None
         return self._modules[name]
 
     @property
@@ -255,8 +273,7 @@ class Project:
         return any(os.path.basename(folder) in {"site-packages", "dist-packages"} for folder in self._search_path)
 
     def is_linted(self, name: str) -> bool:
-        index = self._modules.get(name)
-        return index is not None and index.linted
+        return name in self._linted
 
     def exists(self, name: str) -> bool:
         """Whether anything of that name is installed, be it source, a package folder or a compiled extension."""
