@@ -40,7 +40,7 @@ def run(paths: Sequence[str], config: Config, rules: RuleSet, log: Log = lambda 
     prediction = _suggested(prediction)
     clock.lap(f"suggested {sum(len(finding.suggestions) for finding in prediction.findings)} ways out")
     if config.confirm:
-        prediction = _confirm(prediction, rules, replace(config, python=python))
+        prediction = _confirm(prediction, rules, replace(config, python=python), files.paths)
         traced = sum(module.confirmed.verdict != "not-run" for module in prediction.modules)
         clock.lap(f"traced {traced} of {len(prediction.modules)} modules")
         prediction = _suggested(prediction)  # for what the tracer met and nobody predicted
@@ -79,12 +79,17 @@ def _suggested(prediction: Prediction) -> Prediction:
     return with_suggestions(prediction)
 
 
-def _confirm(prediction: Prediction, rules: RuleSet, config: Config) -> Prediction:
+def _confirm(prediction: Prediction, rules: RuleSet, config: Config, files: tuple[str, ...]) -> Prediction:
     """The prediction with the tracer's word on it; what goes wrong here never makes an input unread."""
     from fxlint.confirm import ConfirmSettings, confirm
 
     settings = ConfirmSettings(
-        python=config.python, instances=config.instances, timeout=config.timeout, roots=(str(config.root),)
+        python=config.python,
+        instances=config.instances,
+        timeout=config.timeout,
+        jobs=os.cpu_count() or 1,
+        roots=(str(config.root),),
+        files=files,
     )
     confirmed = confirm(prediction, rules, settings)
     problems = tuple(
