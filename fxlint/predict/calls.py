@@ -62,7 +62,7 @@ def arguments(vm: Machine, frame: Frame, node: ast.Call) -> Arguments:
             result.keywords[keyword.arg] = value
             continue
         spread_into = Mapping({})
-        spread_mapping(vm, frame, value, keyword.value, spread_into)
+        spread_mapping(vm, frame, value, node, spread_into)
         for name, item in spread_into.items.values():
             if isinstance(name, Const) and isinstance(name.value, str):
                 result.keywords[name.value] = item
@@ -136,12 +136,20 @@ def call(vm: Machine, frame: Frame, callee: Value, args: Arguments, node: ast.AS
         return call(vm, frame, callee.function, args, node)
     if isinstance(callee, Union):
         kept = [option for option in callee.options if not (isinstance(option, Const) and option.value is None)]
+        if len(kept) < len(callee.options) and kept and callee.options[0] not in kept and not vm.unlikely:
+            vm.fork(node, lambda: _call_none(vm, node), lambda: True)
         return each(vm, kept or callee.options, lambda option: call(vm, frame, option, args, node), node)
     if isinstance(callee, Unknown):
         return _call_unknown(vm, frame, callee, args, node)
     if isinstance(callee, (Const, Sequence, Mapping)):
         vm.event("raise.type", node, exception="TypeError")
     return MAYBE if args.may_hold_traced() else UNKNOWN
+
+
+def _call_none(vm: Machine, node: ast.AST) -> bool:
+    """What is called is None in the default configuration, and no condition has ruled that out."""
+    vm.event("raise.type", node, exception="TypeError")
+    return True
 
 
 def _call_unknown(vm: Machine, frame: Frame, callee: Unknown, args: Arguments, node: ast.AST) -> Value:

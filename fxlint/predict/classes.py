@@ -29,6 +29,7 @@ from fxlint.predict.values import (
     Union,
     Unknown,
     Value,
+    is_empty_display,
 )
 
 MODULE: Final = "torch.nn.Module"
@@ -180,6 +181,8 @@ def _member(vm: Machine, frame: Frame, cls: Class, name: str, nodes: list[ast.st
             if found is not None:
                 frame.scope.vars[part.id] = found
     value = evaluate.expression(vm, frame, value_node)
+    if is_empty_display(value):
+        value.rest = UNKNOWN  # a registry, filled elsewhere
     if is_enum(vm, cls) and not name.startswith("_"):
         return Instance(cls, Attributes({"name": Const(name), "value": value, "_value_": value}.items()))
     return value

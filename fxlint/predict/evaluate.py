@@ -33,7 +33,6 @@ from fxlint.predict.values import (
     const,
     holds_traced,
     join,
-    key_of,
     likely_of,
     may_be_traced,
 )
@@ -346,7 +345,7 @@ def _dictionary(vm: Machine, frame: Frame, node: ast.Dict) -> Value:
     result = Mapping({})
     for key_node, value_node in zip(node.keys, node.values, strict=True):
         if key_node is None:
-            calls.spread_mapping(vm, frame, expression(vm, frame, value_node), value_node, result)
+            calls.spread_mapping(vm, frame, expression(vm, frame, value_node), node, result)
             continue
         key, value = expression(vm, frame, key_node), expression(vm, frame, value_node)
         containers.store(result, key, value)
@@ -364,7 +363,7 @@ def _comprehension(vm: Machine, frame: Frame, node: ast.ListComp | ast.SetComp |
         else:
             result.rest = value if result.rest is None else join(result.rest, value)
 
-    _generate(vm, frame, node.generators, body)
+    _generate(vm, frame, node, body)
     return result
 
 
@@ -372,23 +371,23 @@ def _dict_comprehension(vm: Machine, frame: Frame, node: ast.DictComp) -> Value:
     result = Mapping({})
 
     def body(inner: Frame, exact: bool) -> None:
-        key, value = expression(vm, inner, node.key), expression(vm, inner, node.value)
-        if exact and key_of(key) is not None:
-            containers.store(result, key, value)
-        else:
-            result.rest = value if result.rest is None else join(result.rest, value)
+        # An entry that a filter may leave out is taken to be there: its key is what the program asks for.
+        containers.store(result, expression(vm, inner, node.key), expression(vm, inner, node.value))
 
-    _generate(vm, frame, node.generators, body)
+    _generate(vm, frame, node, body)
     return result
 
 
 def _generate(
-    vm: Machine, frame: Frame, generators: list[ast.comprehension], body: Callable[[Frame, bool], None]
+    vm: Machine,
+    frame: Frame,
+    node: ast.ListComp | ast.SetComp | ast.GeneratorExp | ast.DictComp,
+    body: Callable[[Frame, bool], None],
 ) -> None:
     outer = frame.scope
     frame.scope = Scope(outer.module, outer)
     try:
-        _generate_level(vm, frame, generators, body, exact=True)
+        _generate_level(vm, frame, node.generators, body, exact=True, whole=node)
     finally:
         frame.scope = outer
 
@@ -399,13 +398,14 @@ def _generate_level(
     generators: list[ast.comprehension],
     body: Callable[[Frame, bool], None],
     exact: bool,
+    whole: ast.AST | None = None,
 ) -> None:
     if not generators:
         body(frame, exact)
         return
     generator, *inner = generators
     iterable = expression(vm, frame, generator.iter)
-    spread = containers.iterate(vm, frame, iterable, generator.iter, "iter.comprehension")
+    spread = containers.iterate(vm, frame, iterable, generator.iter, "iter.comprehension", whole=whole)
     for position, value in enumerate([*spread.items, *([spread.rest] if spread.rest is not None else [])]):
         known = exact and position < len(spread.items)
         containers.assign(vm, frame, generator.target, value)

@@ -211,7 +211,7 @@ def _plain(name: str, outcome: calltable.Outcome, constant_self: bool) -> Value:
     if name.startswith(_TRANSFORMS):
         return Instance(External("torch.func"), expression=name)
     if kind in {"list", "tuple"}:
-        return Sequence(kind, [], UNKNOWN)  # type: ignore[arg-type]
+        return Sequence(kind, [], REAL_TENSOR if constant_self else UNKNOWN)  # type: ignore[arg-type]
     return UNKNOWN
 
 
@@ -315,7 +315,7 @@ def _tensor_method(vm: Machine, receiver: Tensor, name: str, args: Arguments, no
         if args.may_hold_traced():
             return MAYBE
         plain = calltable.call(f"torch.Tensor.{name}", [], constant_self=True, release=vm.facts.release)
-        return REAL_TENSOR if plain.result == "unknown" else _plain(name, plain, plain.value is None)
+        return REAL_TENSOR if plain.result == "unknown" else _plain(name, plain, constant_self=True)
     return measured(vm, f"torch.Tensor.{name}", args, node, constant_self=True)
 
 
@@ -582,6 +582,8 @@ def _hasattr(vm: Machine, frame: Frame, args: Arguments, node: ast.AST) -> Value
         return const(hasattr(tuple if value.kind == "tuple" else list, name.value) or name.value in value.fields)
     if isinstance(value, Mapping):
         return const(hasattr(dict, name.value))
+    if isinstance(value, External) and vm.facts.kind(value.name) == "module" and value.name.startswith("torch"):
+        return const(vm.facts.kind(f"{value.name}.{name.value}") is not None)
     if isinstance(value, Tensor):
         return TRUE if name.value in calltable.members("torch.Tensor") else UNKNOWN
     return UNKNOWN

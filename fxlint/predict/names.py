@@ -19,6 +19,7 @@ from fxlint.predict.values import (
     Namespace,
     Sequence,
     Value,
+    is_empty_display,
     join_all,
 )
 from fxlint.project.index import Binding, Import, imports
@@ -142,7 +143,9 @@ def _global(vm: Machine, module: ModuleScope, name: str) -> Value | None:
 
 def _mutable_globals(module: ModuleScope, name: str, value: Value) -> Value:
     """A container that other statements of the module change holds more than its display shows."""
-    if name in module.index.mutated and isinstance(value, (Mapping, Sequence)) and value.rest is None:
+    if is_empty_display(value):
+        value.rest = UNKNOWN  # filled elsewhere
+    elif name in module.index.mutated and isinstance(value, (Mapping, Sequence)) and value.rest is None:
         value.rest = UNKNOWN
     return value
 

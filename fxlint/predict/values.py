@@ -13,7 +13,7 @@ import ast
 import itertools
 from collections.abc import Hashable, Iterable, Iterator
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Final, Literal
+from typing import TYPE_CHECKING, Any, Final, Literal, TypeGuard
 
 from fxlint.project.source import SourceFile
 
@@ -304,6 +304,13 @@ def key_of(value: Value) -> Hashable | None:
     if isinstance(value, (Class, Function, Instance, Traced)):
         return ("object", id(value))
     return None
+
+
+def is_empty_display(value: Value) -> TypeGuard[Sequence | Mapping]:
+    """An empty list, set or dict, which is there to be filled."""
+    if isinstance(value, Sequence) and value.kind == "tuple":
+        return False
+    return isinstance(value, (Sequence, Mapping)) and not value.items and value.rest is None
 
 
 def may_be_traced(value: Value) -> bool:
