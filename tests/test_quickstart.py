@@ -15,6 +15,7 @@ SESSION = re.compile(r"(<!-- session.*?-->\n```console\n)(.*?)(```\n)", re.DOTAL
 
 FINDINGS = {
     ("fixtures/quickstart/vision/attention.py", 17, "FX120"),
+    ("fixtures/quickstart/vision/attention.py", 17, "FX121"),
     ("fixtures/quickstart/vision/blocks.py", 28, "FX101"),
     ("fixtures/quickstart/vision/blocks.py", 41, "FX105"),
     ("fixtures/quickstart/vision/positions.py", 7, "FX122"),

@@ -11,7 +11,7 @@ from fxlint.findings import Root
 from fxlint.predict import classes, names
 from fxlint.predict.machine import Machine
 from fxlint.predict.scopes import ModuleScope, Scope
-from fxlint.predict.values import Class, Function
+from fxlint.predict.values import Class, Function, Instance
 from fxlint.project.index import ModuleIndex
 
 _TRACERS: Final = frozenset({"symbolic_trace", "trace", "replace_pattern", "replace_pattern_with_filters"})
@@ -20,10 +20,11 @@ _WORDS: Final = ("symbolic_trace", "replace_pattern", ".trace(", "fxlint:")
 
 @dataclass(frozen=True, slots=True)
 class RootValue:
-    """A root with the class or function that it is."""
+    """A root with the class, function or module object that it is."""
 
     root: Root
-    value: Class | Function
+    value: Class | Function | Instance
+    scope: ModuleScope
 
 
 def find_roots(vm: Machine, scope: ModuleScope) -> Iterator[RootValue]:
@@ -40,7 +41,7 @@ def find_roots(vm: Machine, scope: ModuleScope) -> Iterator[RootValue]:
                 for name, value in directives.get(line, ())
                 if name == "instance" and value
             )
-            yield RootValue(Root(index.source.path, qualname, node.lineno, "class", instances), cls)
+            yield RootValue(Root(index.source.path, qualname, node.lineno, "class", instances), cls, scope)
     if any(word in index.source.text for word in _WORDS):
         yield from _functions(vm, scope, directives)
 
@@ -79,19 +80,22 @@ def _is_traceable(vm: Machine, cls: Class) -> bool:
 def _functions(
     vm: Machine, scope: ModuleScope, directives: dict[int, list[tuple[str, str | None]]]
 ) -> Iterator[RootValue]:
+    """Functions, and module objects made at the top level, that are handed to the tracer or marked."""
     index = scope.index
     handed = _handed_to_tracer(index)
     for node in index.source.tree.body:
-        if not isinstance(node, ast.FunctionDef):
+        if isinstance(node, ast.FunctionDef):
+            name = node.name
+            lines = range(min([node.lineno, *(d.lineno for d in node.decorator_list)]) - 1, node.body[0].lineno)
+        elif isinstance(node, ast.Assign) and isinstance(node.targets[0], ast.Name):
+            name = node.targets[0].id
+            lines = range(node.lineno - 1, (node.end_lineno or node.lineno) + 1)
+        else:
             continue
-        first = min([node.lineno, *(d.lineno for d in node.decorator_list)])
-        marked = any(
-            name == "trace" for line in range(first - 1, node.body[0].lineno) for name, _ in directives.get(line, ())
-        )
-        if marked or node.name in handed:
-            value = names.global_name(vm, scope, node.name)
-            if isinstance(value, Function):
-                yield RootValue(Root(index.source.path, node.name, node.lineno, "function"), value)
+        if name in handed or any(word == "trace" for line in lines for word, _ in directives.get(line, ())):
+            value = names.global_name(vm, scope, name)
+            if isinstance(value, Function) or (isinstance(value, Instance) and classes.is_module(vm, value)):
+                yield RootValue(Root(index.source.path, name, node.lineno, "function"), value, scope)
 
 
 def _handed_to_tracer(index: ModuleIndex) -> set[str]:

@@ -46,6 +46,8 @@ def trace_root(vm: Machine, root: RootValue) -> Run:
     try:
         if isinstance(root.value, Class):
             reason = _trace_class(vm, root.value)
+        elif isinstance(root.value, Instance):
+            reason = _trace_object(vm, root.value, root)
         else:
             reason = _trace_function(vm, root.value, root.value, None)
     except OutOfBudget:
@@ -68,6 +70,20 @@ def _no_way_out(vm: Machine) -> str:
     if any(event.kind == "abstract" for event in vm.events):
         return "forward is abstract"
     return "every path ends in a raise"
+
+
+def _trace_object(vm: Machine, instance: Instance, root: RootValue) -> str | None:
+    """A module object of the file's top level; the place of what its library class does is the object's own line."""
+    if isinstance(instance.cls, Class):
+        return _trace_class(vm, instance.cls)
+    vm.root = instance
+    scope = root.scope
+    node = scope.index.bindings[root.root.qualname][-1].node
+    vm.frames.append(Frame(Scope(scope), None, None))
+    vm.tracing = True
+    placeholder = Traced(Origin(scope.source, node, None, "input", "input"))
+    modules.library_forward(vm, vm.frame, instance, instance.cls.name, Arguments([placeholder]), node)
+    return None
 
 
 # -- the instance -----------------------------------------------------------------------------------------------------
