@@ -56,7 +56,7 @@ def stages(tmp_path, monkeypatch) -> Stages:
     Path("model.py").write_text(MODEL)
     answers = Stages()
 
-    def predict(paths, rules, search_path=()):
+    def predict(paths, rules, search_path, jobs):
         answers.paths = tuple(paths)
         return answers.predicted
 
@@ -237,7 +237,9 @@ def test_the_command_line_goes_before_the_configuration(stages, fxlint):
         "python": sys.executable,
         "instances": {"model:Net": ("Net(8)",)},
         "timeout": 5.0,
+        "jobs": os.cpu_count(),
         "roots": (str(Path.cwd()),),
+        "files": ("model.py",),
     }
 
 
@@ -270,7 +272,7 @@ def test_a_file_that_cannot_be_written_is_2(stages, fxlint):
 def test_quiet_has_no_summary_and_verbose_tells_the_stages(stages, fxlint):
     assert fxlint("model.py", "-q") == (0, "", "")
     err = fxlint("model.py", "-v")[2]
-    assert [row.split(" ")[0] for row in err.splitlines()] == ["found", "predicted", "traced", "1"]
+    assert [row.split(" ")[0] for row in err.splitlines()] == ["found", "predicted", "suggested", "traced", "1"]
 
 
 @pytest.mark.parametrize(
