@@ -407,7 +407,7 @@ def main() -> None:
         results.update(in_forks(rows, returned_names(results), options.jobs))
         special = operations.measure_operations() if not options.only or "operations" in options.only else None
         os.chdir(here)
-    table.update(out, torch.__version__.partition("+")[0], results, special, whole=not options.only)
+    table.update(out, torch.__version__.partition("+")[0], results, special, tuple(options.only))
     print(f"{len(results)} of {len(names)} callables in {time.monotonic() - started:.0f} s")
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import os
 import pickle
+import random
 import select
 import signal
 import time
@@ -12,6 +13,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+import numpy as np
 import torch
 
 SECONDS = 60
@@ -64,6 +66,8 @@ def _fork(work: Callable[[str], Any], name: str) -> tuple[int, int]:
         for stream in (0, 1, 2):
             os.dup2(null, stream)
         torch.manual_seed(0)
+        random.seed(0)
+        np.random.seed(0)
         result = work(name)
         with os.fdopen(write, "wb") as out:
             pickle.dump(result, out)

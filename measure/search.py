@@ -71,9 +71,10 @@ def arrange(
 
 def search(call: Call, params: Sequence[Param], library: str) -> Values | None:
     """Values for the required parameters, the variadic one and, where the call needs one, an optional one."""
-    needed = [p for p in params if p.required or p.kind == "*"]
+    variadic = next((i for i, p in enumerate(params) if p.kind == "*"), 0)  # what stands before it cannot be left out
+    needed = [p for i, p in enumerate(params) if p.required or p.kind == "*" or i < variadic]
     found = _search(call, needed, library, TRIES)
-    for p in [p for p in params if p.kind in ("b", "p", "k") and not p.required][:4] if found is None else ():
+    for p in [p for p in params if p.kind in ("b", "p", "k") and p not in needed][:4] if found is None else ():
         found = _search(call, [q for q in params if q is p or q in needed], library, 200)
         if found is not None:
             break

@@ -32,14 +32,15 @@ Rows = Mapping[str, list[dict[str, Any]]]
 Number = Callable[[Iterable[Any] | None], str]
 
 
-def update(path: Path, release: str, results: Rows, special: Mapping[str, Any] | None, whole: bool) -> None:
-    """Put the results of one release into the file; unless they are the ``whole``, its other entries stay."""
+def update(path: Path, release: str, results: Rows, special: Mapping[str, Any] | None, only: tuple[str, ...]) -> None:
+    """Put the results of one release into the file; they replace its entries with the prefixes ``only``, or all."""
     old: dict[str, Any] = {"releases": [], "outcomes": [NODE]}
     if path.exists():
         old = json.loads(path.read_text(encoding="utf-8"))
     everything = {r: {name: expand(old, name, r) for name in TABLES} for r in old["releases"]}
     before = everything.pop(release, None)
-    kept = {name: {} for name in TABLES} if whole or before is None else before
+    kept = {name: {} for name in TABLES} if before is None or not only else before
+    kept["calls"] = {name: entry for name, entry in kept["calls"].items() if not name.startswith(only)}
     pool = _needed(old["outcomes"], [*everything.values(), kept])
     number = _numbering(pool)
     kept["calls"] |= {name: "|".join(_encode(row, number) for row in rows) for name, rows in results.items()}

@@ -6,6 +6,7 @@ import importlib
 import inspect
 import math
 import re
+import zlib
 from collections.abc import Iterator
 from typing import Any
 
@@ -117,8 +118,9 @@ def _members(group: str) -> list[str]:
     """The public callables that belong to a module; and the private ones that torch says can be overridden."""
     if group == "torch.ops.aten":
         operators = {s.name.partition("::")[2] for s in torch._C._jit_get_all_schemas() if s.name.startswith("aten::")}
-        public = sorted(f"{group}.{n}" for n in operators if n.isidentifier() and not n.startswith("_"))
-        return public[::ONE_OF]  # they go through one dispatcher: some stand for all
+        # they go through one dispatcher: some stand for all, the same ones in every release
+        some = sorted(n for n in operators if n.isidentifier() and zlib.crc32(n.encode()) % ONE_OF == 0)
+        return [f"{group}.{n}" for n in some if not n.startswith("_")]
     try:
         module = importlib.import_module(group)
     except Exception:

@@ -5,6 +5,7 @@ paths -> project (read, index) -> roots -> trace each abstractly -> assemble fin
 
 from __future__ import annotations
 
+import gc
 import os
 import sys
 from collections.abc import Iterator, Sequence
@@ -26,15 +27,15 @@ from fxlint.project.source import UnreadableSource
 from fxlint.rules import RuleSet
 
 RECURSION_LIMIT: Final = 20_000
-MAX_SOURCE: Final = 6_000_000
+MAX_SOURCE: Final = 4_000_000
 """Characters of source whose syntax trees are kept at once; a tree takes some forty times the memory of its text."""
-CHUNK: Final = 600_000
-"""Bytes of source for which a process of their own pays."""
+CHUNK: Final = range(300_000, 2_000_000)
+"""Bytes of source that one process takes at a time: fewer do not pay, with more the last process keeps all waiting."""
 
 
 def predict(paths: Sequence[str], rules: RuleSet, search_path: Sequence[Path] = (), jobs: int = 1) -> Prediction:
     """Predict for every root in ``paths``; imports are followed into ``search_path`` too. Never raises for an input."""
-    chunks = list(_chunks(paths)) if jobs > 1 else [list(paths)]
+    chunks = list(_chunks(paths, jobs)) if jobs > 1 else [list(paths)]
     if len(chunks) == 1:
         return _joined([_predict_chunk(chunks[0], paths, rules, search_path)])
     with ProcessPoolExecutor(min(jobs, len(chunks))) as pool:
@@ -42,14 +43,16 @@ def predict(paths: Sequence[str], rules: RuleSet, search_path: Sequence[Path] = 
         return _joined([part.result() for part in parts])
 
 
-def _chunks(paths: Sequence[str]) -> Iterator[list[str]]:
+def _chunks(paths: Sequence[str], jobs: int) -> Iterator[list[str]]:
     """Runs of neighbouring files, which import the same modules."""
+    sizes = [_size(path) for path in paths]
+    enough = min(max(sum(sizes) // (4 * jobs), CHUNK.start), CHUNK.stop)
     chunk: list[str] = []
     size = 0
-    for path in paths:
+    for path, added in zip(paths, sizes, strict=True):
         chunk.append(path)
-        size += _size(path)
-        if size >= CHUNK:
+        size += added
+        if size >= enough:
             yield chunk
             chunk, size = [], 0
     if chunk:
@@ -88,6 +91,7 @@ def _predict_chunk(
         if project.size > MAX_SOURCE:
             project.forget()
             vm = Machine(project, Facts())
+            gc.collect()  # scopes and functions refer to each other
     return Prediction(tuple(assembly.modules), tuple(assembly.findings()), tuple(problems))
 
 
