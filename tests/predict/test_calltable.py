@@ -230,6 +230,7 @@ def _told(name: str, release: str, place: int | str, how: str) -> calltable.Outc
 
 @pytest.mark.torch
 @pytest.mark.slow
+@pytest.mark.filterwarnings("ignore")
 @pytest.mark.parametrize("marker", ["Traced", "Size"])
 def test_the_installed_torch_agrees(measuring: tuple, marker: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """Once with a placeholder in the place of an argument, once with ``placeholder.shape[0]``."""
