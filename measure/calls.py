@@ -32,7 +32,7 @@ from signatures import Param
 from targets import callables, library_of, resolve
 from values import TENSOR, TENSORS, candidates
 
-MOST_PARAMETERS = 8
+MOST_PARAMETERS = 16
 PREFIX = {"b": "", "p": "/", "k": "=", "*": "*", "**": "**"}
 RETURNED_CALLABLES = ("function", "other", "context")
 
@@ -118,7 +118,7 @@ def measure(name: str) -> list[Variant]:
 
 
 def _measure_signature(name: str, mode: str, function: Any, params: tuple[Param, ...]) -> Variant | None:
-    shown = params[:MOST_PARAMETERS]
+    shown = (*params[:MOST_PARAMETERS], *(p for p in params[MOST_PARAMETERS:] if p.kind == "**"))
     callee = Callee(name, mode, function, shown)
     if mode == "const":
         if not shown:

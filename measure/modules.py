@@ -182,7 +182,8 @@ def _runs(cls: Cls, known: Mapping[str, Any], required: Sequence[Param]) -> bool
 
 
 def _shown(p: Param) -> str:
-    return PREFIX[p.kind] + p.name + ("" if p.default is signatures.EMPTY else f"={p.default!r}")
+    default = "" if p.default is signatures.EMPTY else "=" + re.sub(r" at 0x[0-9a-f]+", "", repr(p.default))
+    return PREFIX[p.kind] + p.name + default
 
 
 def _init_parameters(cls: Cls) -> tuple[Param, ...]:
