@@ -1,0 +1,423 @@
+"""The abstract interpreter, one construct at a time: what is a Proxy, which way conditions go, what is joined.
+
+Each program is a forward in a class ``Net``; lines marked ``# error`` must have a certain error, ``# maybe`` a
+conditional one, and no other line may have any.
+"""
+
+import re
+import textwrap
+
+import pytest
+
+from fxlint.predict import predict
+from fxlint.rules import load_rules
+
+RULES = load_rules()
+HEADER = "import math\nimport torch\nimport torch.nn.functional as F\nfrom torch import nn\n"
+MARK = re.compile(r"#\s*(error|maybe)\b")
+
+
+def check(tmp_path, source, verdict, name="Net", **others):
+    """Predict the program and compare the marked lines and the verdict of ``name``."""
+    for module, code in others.items():
+        (tmp_path / f"{module}.py").write_text(HEADER + textwrap.dedent(code))
+    path = tmp_path / "model.py"
+    text = HEADER + textwrap.dedent(source)
+    path.write_text(text)
+    prediction = predict([str(path)], RULES, [tmp_path])
+    assert not prediction.problems
+    report = next(m for m in prediction.modules if m.root.qualname == name)
+    wanted = {(number, match[1]) for number, row in enumerate(text.split("\n"), 1) if (match := MARK.search(row))}
+    found = {
+        (finding.location.line, "error" if finding.certainty == "always" else "maybe")
+        for finding in prediction.findings
+        if finding.severity == "error" and report.root.id in finding.modules
+    }
+    assert found == wanted
+    assert report.predicted.verdict == verdict, report.predicted.reason
+    return report.predicted
+
+
+def forward(body, init="pass", signature="self, x", extra=""):
+    """A module with this forward."""
+    blocks = {"init": textwrap.indent(textwrap.dedent(init), " " * 8), "body": textwrap.indent(body, " " * 8)}
+    return (
+        textwrap.dedent(extra)
+        + "\n\nclass Net(nn.Module):\n    def __init__(self):\n        super().__init__()\n"
+        + f"{blocks['init']}\n\n    def forward({signature}):\n{blocks['body']}\n"
+    )
+
+
+class TestWhatIsAProxy:
+    @pytest.mark.parametrize(
+        "body",
+        [
+            "if x.sum() > 0:  # error\n    pass",
+            "if x.shape[0] == 1:  # error\n    pass",
+            "y = torch.relu(x)\nwhile y.mean() > 0:  # error\n    y = y - 1",
+            "y = [x, x]\nif y[0].any():  # error\n    pass",
+            "d = {'a': x}\nif d['a'].any():  # error\n    pass",
+            "a, b = x.chunk(2)\nreturn a if b else a  # error",
+            "for row in x:  # error\n    pass",
+            "return sum(x)  # error",
+            "return len(x)  # error",
+            "return [i for i in range(x.shape[0])]  # error",
+            "return int(x)  # error",
+            "x[0] = 1  # error",
+            "return {1: 2}[x.shape[0]]  # error",
+            "return x.view(*x.shape)  # error",
+            "return f'{x:.2f}'  # error",
+            "first, *rest = x  # error",
+            "return max(x.shape[0], 3)  # error",
+            "return 1 in x  # error",
+            "return 0 < x.dim() < 3  # error",
+            "return torch.zeros(x.shape[0], 3)  # error",
+            "assert x.dim() == 2  # error",
+        ],
+    )
+    def test_what_needs_its_value_fails(self, tmp_path, body):
+        check(tmp_path, forward(body), "fails")
+
+    @pytest.mark.parametrize(
+        "body",
+        [
+            "b, c, h, w = x.shape\nreturn x.reshape(b, c, h * w)",
+            "return torch.zeros(x.shape) + torch.zeros((x.shape[0], 3))",
+            "return torch.where(x > 0, x, -x)",
+            "return x / math.sqrt(x.shape[-1])",
+            "return torch.cat([x, x.flip(-1)])",
+            "x += 1\nreturn x",
+            "return x[: x.shape[0] // 2]",
+            "return {'a': x, 'b': (x, [x])}",
+            "if isinstance(x, torch.Tensor):\n    return int(x)\nreturn x",
+            "if x is None:\n    return len(x)\nreturn x",
+            "if not hasattr(x, 'foo'):\n    return len(x)\nreturn x",
+            "if torch.jit.is_scripting():\n    return len(x)\nreturn x",
+            "for i in range(3):\n    x = x * i\nreturn x",
+            "print(x)\nreturn x",
+            "y = torch.ones(3)\nif y.sum() > 2:\n    return x\nreturn -x",
+        ],
+    )
+    def test_what_is_recorded_or_decided_does_not(self, tmp_path, body):
+        check(tmp_path, forward(body), "traces")
+
+    def test_a_parameter_is_one_and_a_buffer_is_not(self, tmp_path):
+        init = "self.weight = nn.Parameter(torch.ones(3))\nself.register_buffer('table', torch.ones(3))"
+        check(tmp_path, forward("return x if self.weight.shape[0] > 2 else -x  # error", init), "fails")
+        check(tmp_path, forward("return x if self.table.sum() > 2 else -x", init), "traces")
+
+    def test_a_buffer_meets_a_traced_size(self, tmp_path):
+        init = "self.register_buffer('table', torch.ones(1, 8))"
+        check(tmp_path, forward("return x + self.table[:, : x.shape[1]]  # error", init), "fails")
+
+    def test_a_parameter_without_a_default_is_no_flag_but_fails_all_the_same(self, tmp_path):
+        check(tmp_path, forward("if flag:  # error\n    return -x\nreturn x", signature="self, x, flag"), "fails")
+
+
+class TestConditions:
+    def test_the_constructor_decides(self, tmp_path):
+        check(tmp_path, forward("if self.loop:\n    return len(x)\nreturn x", "self.loop = False"), "traces")
+
+    def test_an_unknown_attribute_makes_it_depend(self, tmp_path):
+        source = """
+        class Net(nn.Module):
+            def __init__(self, loop):
+                super().__init__()
+                self.loop = loop
+
+            def forward(self, x):
+                if self.loop:
+                    return len(x)  # maybe
+                return x
+        """
+        assert check(tmp_path, source, "depends").depends_on == ("self.loop",)
+
+    def test_a_failure_on_both_sides_is_certain_in_the_verdict(self, tmp_path):
+        source = """
+        class Net(nn.Module):
+            def __init__(self, loop):
+                super().__init__()
+                self.loop = loop
+
+            def forward(self, x):
+                if self.loop:
+                    return len(x)  # maybe
+                return int(x)  # maybe
+        """
+        check(tmp_path, source, "fails")
+
+    def test_a_condition_narrows_what_it_tests(self, tmp_path):
+        source = """
+        class Net(nn.Module):
+            def __init__(self, down=None):
+                super().__init__()
+                self.down = nn.Linear(2, 2) if down else None
+
+            def forward(self, x):
+                if self.down is not None:
+                    x = self.down(x)
+                return x
+        """
+        check(tmp_path, source, "traces")
+
+    def test_a_second_operand_is_only_reached_under_the_first(self, tmp_path):
+        source = """
+        class Net(nn.Module):
+            def __init__(self, check):
+                super().__init__()
+                self.check = check
+
+            def forward(self, x):
+                if self.check and x.sum() > 0:  # maybe
+                    return -x
+                return x
+        """
+        check(tmp_path, source, "depends")
+
+    def test_tuples_are_compared_element_by_element(self, tmp_path):
+        body = "b, c = x.shape\nif (b, c) != (1, 2):  # error\n    return -x\nreturn x"
+        check(tmp_path, forward(body), "fails")
+
+    def test_one_proxy_is_itself(self, tmp_path):
+        check(tmp_path, forward("y = x\nif y is x:\n    return y\nreturn len(x)"), "traces")
+
+
+class TestRaises:
+    def test_a_raise_behind_what_a_proxy_answers_is_reached(self, tmp_path):
+        body = "if not isinstance(x, torch.Tensor):\n    raise TypeError('tensor wanted')  # error\nreturn x"
+        check(tmp_path, forward(body), "fails")
+
+    def test_a_raise_under_a_configuration_refuses_it(self, tmp_path):
+        source = """
+        class Net(nn.Module):
+            def __init__(self, mode):
+                super().__init__()
+                self.mode = mode
+
+            def forward(self, x):
+                if self.mode not in ("a", "b"):
+                    raise ValueError(self.mode)
+                return len(x)  # error
+        """
+        check(tmp_path, source, "fails")
+
+    def test_an_abstract_forward_is_unknown(self, tmp_path):
+        assert check(tmp_path, forward("raise NotImplementedError"), "unknown").reason == "forward is abstract"
+
+    def test_a_handler_swallows_the_failure(self, tmp_path):
+        body = "try:\n    n = int(x.shape[0])\nexcept TypeError:\n    n = 1\nreturn x * n"
+        check(tmp_path, forward(body), "traces")
+
+    def test_a_handler_of_another_type_does_not(self, tmp_path):
+        body = "try:\n    n = int(x.shape[0])  # error\nexcept KeyError:\n    n = 1\nreturn x * n"
+        check(tmp_path, forward(body), "fails")
+
+
+class TestLoops:
+    def test_module_lists_are_walked(self, tmp_path):
+        init = "self.layers = nn.ModuleList([nn.Linear(2, 2) for _ in range(3)])"
+        check(tmp_path, forward("for layer in self.layers:\n    x = layer(x)\nreturn x", init), "traces")
+
+    def test_what_changes_from_one_pass_to_the_next_is_seen(self, tmp_path):
+        source = """
+        class Net(nn.Module):
+            def __init__(self, layers):
+                super().__init__()
+                self.layers = layers
+
+            def forward(self, x):
+                last = None
+                for layer in self.layers:
+                    if last is not None and last.sum() > 0:  # maybe
+                        x = -x
+                    last = x * 2
+                return x
+        """
+        check(tmp_path, source, "depends")
+
+    def test_a_list_that_is_filled_in_a_loop_of_unknown_length(self, tmp_path):
+        source = """
+        class Net(nn.Module):
+            def __init__(self, layers):
+                super().__init__()
+                self.layers = layers
+
+            def forward(self, x):
+                outs = []
+                for _ in self.layers:
+                    outs.append(x)
+                return outs[3] + torch.cat(outs)
+        """
+        check(tmp_path, source, "traces")
+
+    def test_break_and_continue(self, tmp_path):
+        body = "for i in range(4):\n    if i == 2:\n        break\n    if i == 1:\n        continue\n    x = x + 1\nreturn x"
+        check(tmp_path, forward(body), "traces")
+
+
+class TestCalls:
+    def test_helpers_methods_and_closures(self, tmp_path):
+        extra = """
+        def count(y):
+            return len(y)  # error
+        """
+        check(tmp_path, forward("return (lambda z: count(z))(x)", extra=extra), "fails")
+
+    def test_a_helper_in_another_file_is_reported_at_its_call(self, tmp_path):
+        source = "from helper import count\n" + forward("return x / count(x)  # error")
+        check(tmp_path, source, "fails", helper="def count(y):\n    return len(y)\n")
+
+    def test_math_by_name_in_the_file_of_forward_and_in_a_helpers(self, tmp_path):
+        check(tmp_path, "from math import sqrt\n" + forward("return x / sqrt(x.shape[0])"), "traces")
+        helper = "from math import sqrt\n\n\ndef scale(y):\n    return y / sqrt(y.shape[0])\n"
+        check(tmp_path, "from helper import scale\n" + forward("return scale(x)  # error"), "fails", helper=helper)
+
+    def test_inherited_forwards_and_super(self, tmp_path):
+        source = """
+        class Base(nn.Module):
+            def forward(self, x):
+                return self.tail(x)
+
+            def tail(self, x):
+                return x
+
+
+        class Net(Base):
+            def tail(self, x):
+                return super().tail(x)[int(x)]  # error
+        """
+        check(tmp_path, source, "fails")
+        check(tmp_path, source, "fails", name="Net")
+
+    def test_submodules_are_followed_and_leaves_are_not(self, tmp_path):
+        source = """
+        class Inner(nn.Module):
+            def forward(self, x):
+                return len(x)  # error
+
+
+        class Net(nn.Module):
+            def __init__(self):
+                super().__init__()
+                self.inner = nn.Sequential(nn.LSTM(2, 2), Inner())
+
+            def forward(self, x):
+                return self.inner(x)
+        """
+        check(tmp_path, source, "fails")
+
+    def test_a_layer_given_as_an_argument_is_taken_to_return_a_proxy(self, tmp_path):
+        source = """
+        class Net(nn.Module):
+            def __init__(self, layer):
+                super().__init__()
+                self.layer = layer
+
+            def forward(self, x):
+                for part in self.layer(x):  # maybe
+                    x = x + part
+                return x
+        """
+        check(tmp_path, source, "depends")
+
+    def test_modules_that_are_not_registered(self, tmp_path):
+        check(tmp_path, forward("return nn.ReLU()(x)  # error"), "fails")
+        init = "self.heads = {'a': nn.Linear(2, 2)}"
+        check(tmp_path, forward("return self.heads['a'](x)  # error", init), "fails")
+
+    def test_wrapped_functions_are_leaves(self, tmp_path):
+        extra = """
+        @torch.fx.wrap
+        def count(y):
+            return len(y)
+        """
+        check(tmp_path, forward("return x / count(x)", extra=extra), "traces")
+        check(tmp_path, "torch.fx.wrap('len')\n" + forward("return x / len(x)"), "traces")
+
+    def test_recursion_ends(self, tmp_path):
+        extra = """
+        def down(y, n):
+            return down(y, n - 1)
+        """
+        check(tmp_path, forward("return down(x, 3)", extra=extra), "traces")
+
+    def test_keywords_that_are_passed_on(self, tmp_path):
+        extra = """
+        def inner(y, *, scale=1, **rest):
+            return y * scale
+
+
+        def outer(*args, **kwargs):
+            return inner(*args, **kwargs)
+        """
+        check(tmp_path, forward("return outer(x, scale=2, mode='a')", extra=extra), "traces")
+
+    def test_arguments_that_do_not_fit(self, tmp_path):
+        extra = """
+        def inner(y):
+            return y
+        """
+        check(tmp_path, forward("return inner(x, 2)  # error", extra=extra), "fails")
+
+
+class TestDecorators:
+    WRAPS = """
+    import functools
+
+
+    def noted(function):
+        @functools.wraps(function)
+        def wrapper(self, *args, **kwargs):
+            return function(self, *args, **kwargs)
+
+        return wrapper
+    """
+
+    def decorated(self, signature):
+        return (
+            textwrap.dedent(self.WRAPS)
+            + f"\n\nclass Net(nn.Module):\n    @noted\n    def forward({signature}):\n        return x\n"
+        )
+
+    def test_a_wrapper_around_plain_parameters_traces(self, tmp_path):
+        check(tmp_path, self.decorated("self, x, y=None"), "traces")
+
+    def test_one_around_keywords_fails(self, tmp_path):
+        source = self.decorated("self, x, **kwargs").replace(
+            "return function(self, *args, **kwargs)", "return function(self, *args, **kwargs)  # error"
+        )
+        check(tmp_path, source, "fails")
+
+    def test_one_with_too_few_names_fails_at_the_head(self, tmp_path):
+        source = self.decorated("self, x, y, z, **kwargs").replace("    @noted", "    @noted  # error")
+        check(tmp_path, source, "fails")
+
+    def test_no_grad_hides_keywords_too(self, tmp_path):
+        source = """
+        class Net(nn.Module):
+            @torch.no_grad()  # error
+            def forward(self, x, **kwargs):
+                return x
+        """
+        check(tmp_path, source, "fails")
+
+
+def test_columns_count_code_points(tmp_path):
+    path = tmp_path / "model.py"
+    path.write_text(HEADER + forward('label = "äöü"; n = len(x)\nreturn x'), encoding="utf-8")
+    (finding,) = predict([str(path)], RULES).findings
+    assert finding.location.column == len('        label = "äöü"; n = ') + 1
+
+
+def test_provenance_leads_from_the_input_to_the_construct(tmp_path):
+    path = tmp_path / "model.py"
+    path.write_text(HEADER + forward("n = x.shape[0]\nreturn [i for i in range(n)]"))
+    (finding,) = predict([str(path)], RULES).findings
+    assert [step.text for step in finding.provenance] == ["x (input)", "x.shape", "x.shape[0]"]
+
+
+def test_several_processes_say_the_same_as_one(tmp_path):
+    for number in range(3):
+        (tmp_path / f"part{number}.py").write_text(HEADER + forward("return len(x)") + "#" * 400_000)
+    paths = sorted(str(path) for path in tmp_path.glob("*.py"))
+    assert predict(paths, RULES, jobs=2) == predict(paths, RULES)
