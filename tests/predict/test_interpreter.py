@@ -251,7 +251,7 @@ class TestLoops:
         check(tmp_path, source, "traces")
 
     def test_break_and_continue(self, tmp_path):
-        body = "for i in range(4):\n    if i == 2:\n        break\n    if i == 1:\n        continue\n    x = x + 1\nreturn x"
+        body = "for i in range(4):\n    if i == 2:\n        break\n    if i == 1:\n        continue\n    x += 1\nreturn x"
         check(tmp_path, forward(body), "traces")
 
 
