@@ -265,7 +265,7 @@ def _context(callee: Callee, sound: Sound, factory: bool, attempt: Attempt) -> C
 
 def _role(param: Param, value: Any) -> str:
     """The part that an argument plays, by its type, its name and the value that works."""
-    if callable(value) and not isinstance(value, Fresh):
+    if callable(value) and not isinstance(value, (Fresh, type)):
         return "callable"
     if re.search(r"int\d?\[", param.type) or param.name in (
         "size",

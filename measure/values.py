@@ -94,7 +94,7 @@ _BY_NAME: tuple[tuple[str, tuple[Any, ...]], ...] = (
     ),
     (r"module|^mod$", (_make(module),)),
     (r"^(device|device_type|backend)$", ("cpu",)),
-    (r"dtype", (torch.float32,)),
+    (r"dtype|^type\d?$", (torch.float32,)),
     (r"generator", (_make(torch.Generator),)),
     (r"mode|reduction|reduce|string|^s$|name|equation|ord$|prefix|fmt|format", STRINGS),
     (r"ndarray|^buffer$|^array$", (ARRAY,)),
@@ -196,8 +196,7 @@ def candidates(param: Param, library: str) -> tuple[Any, ...]:
     if library == "numpy":
         return _unique([*chosen, *_numpy_candidates(param)])
     if library == "standard":
-        functions = (first, add) if param.name in FUNCTIONS else ()
-        return _unique([*chosen, *functions, *PLAIN_GENERIC])
+        return (first, add) if param.name in FUNCTIONS else _unique([*chosen, *PLAIN_GENERIC])
     by_type = next((found for pattern, found in _BY_TYPE if hint and re.search(pattern, hint)), ())
     by_name = next((found for pattern, found in _BY_NAME if re.search(pattern, param.name)), ())
     if by_type:  # the name narrows a typed guess only where it offers values of the same sort

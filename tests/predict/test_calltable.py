@@ -105,7 +105,7 @@ def test_a_predicate_of_the_machine_varies() -> None:
 
 def test_lazy_results_say_how_using_them_fails() -> None:
     outcome = call("builtins.filter", [], [1])
-    assert (outcome.result, outcome.value) == ("value", "iterator")
+    assert (outcome.result, outcome.value, outcome.event) == ("value", "iterator", "bool.call")
     assert call("itertools.chain", [0]).event == "iter.call"
 
 
