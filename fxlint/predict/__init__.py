@@ -36,8 +36,8 @@ CHUNK: Final = range(300_000, 2_000_000)
 def predict(paths: Sequence[str], rules: RuleSet, search_path: Sequence[Path] = (), jobs: int = 1) -> Prediction:
     """Predict for every root in ``paths``; imports are followed into ``search_path`` too. Never raises for an input."""
     chunks = list(_chunks(paths, jobs)) if jobs > 1 else [list(paths)]
-    if len(chunks) == 1:
-        return _joined([_predict_chunk(chunks[0], paths, rules, search_path)])
+    if len(chunks) <= 1:
+        return _joined([_predict_chunk(paths, paths, rules, search_path)])
     with ProcessPoolExecutor(min(jobs, len(chunks))) as pool:
         parts = [pool.submit(_predict_chunk, chunk, paths, rules, search_path) for chunk in chunks]
         return _joined([part.result() for part in parts])

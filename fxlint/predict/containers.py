@@ -392,10 +392,7 @@ def mapping_item(vm: Machine, container: Mapping, key: Value, node: ast.AST) -> 
 
 
 def _any_entry(container: Mapping) -> Value:
-    entries = [pair[1] for pair in container.items.values()]
-    if container.rest is not None:
-        entries.append(container.rest)
-    return join_all(entries)
+    return join_all(container.entries())
 
 
 def _instance_item(vm: Machine, frame: Frame, container: Instance, key: Value, node: ast.AST) -> Value:

@@ -329,9 +329,7 @@ def _likely_equal(left: Value, right: Value) -> Unknown:
 def equal(vm: Machine, frame: Frame, op: ast.cmpop, left: Value, right: Value, node: ast.AST) -> Value:
     """``==`` and the order operators; with a Proxy they are recorded."""
     if isinstance(left, Traced) or isinstance(right, Traced):
-        traced = left if isinstance(left, Traced) else right
-        other = right if isinstance(left, Traced) else left
-        assert isinstance(traced, Traced)
+        traced, other = evaluate.source_of(left, right)
         result = vm.traced(node, traced)
         result.default = traced.default if isinstance(other, Const) else None
         return result

@@ -196,7 +196,7 @@ def binary(vm: Machine, frame: Frame, op: ast.operator, left: Value, right: Valu
     if isinstance(left, Traced) or isinstance(right, Traced):
         if isinstance(op, ast.Mod) and isinstance(left, Const) and isinstance(left.value, str):
             return _percent(vm, left.value, right, node)
-        return vm.traced(node, left if isinstance(left, Traced) else right)
+        return vm.traced(node, source_of(left, right)[0])
     if isinstance(left, Union) or isinstance(right, Union):
         results = [
             binary(vm, frame, op, one, other, node)
@@ -231,6 +231,17 @@ def binary(vm: Machine, frame: Frame, op: ast.operator, left: Value, right: Valu
         guess = fold(_BINARY.get(type(op)), likely_left, likely_right)
         return Unknown(likely=guess if isinstance(guess, Const) else None)
     return UNKNOWN
+
+
+def source_of(left: Value, right: Value) -> tuple[Traced, Value]:
+    """The operand that a result is said to come from, and the other one: an input rather than a parameter."""
+    if isinstance(left, Traced) and isinstance(right, Traced):
+        from_parameter = left.origin is not None and left.origin.first().kind == "parameter"
+        return (right, left) if from_parameter else (left, right)
+    if isinstance(left, Traced):
+        return left, right
+    assert isinstance(right, Traced)
+    return right, left
 
 
 def _percent(vm: Machine, template: str, right: Value, node: ast.AST) -> Value:

@@ -133,7 +133,7 @@ def _attribute(fact: calltable.Attribute, name: str, bound: dict[str, Value]) ->
         parameter, _, text = condition.partition("=")
         given = bound.get(parameter)
         if isinstance(given, Const):
-            if str(given.value) == text:
+            if repr(given.value) == text:
                 return _of_kind(kind, None)
         elif given is not None:
             kinds.add(kind)

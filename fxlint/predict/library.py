@@ -57,7 +57,7 @@ from fxlint.predict.values import (
 
 Model = Callable[[Machine, Frame, Arguments, ast.AST], Value]
 MAX_RANGE: Final = 64
-_TRANSFORMS: Final = ("torch.vmap", "torch.func.")  # they return functions that run on real tensors only
+RETURNED: Final = "fxlint.returned"  # a function that a library function has returned; its expression says which
 
 
 # -- dispatch ---------------------------------------------------------------------------------------------------------
@@ -208,10 +208,14 @@ def _plain(name: str, outcome: calltable.Outcome, constant_self: bool) -> Value:
         return REAL_TENSOR
     if kind == "none":
         return NONE
-    if name.startswith(_TRANSFORMS):
-        return Instance(External("torch.func"), expression=name)
+    if kind == "function":
+        return Instance(External(RETURNED), expression=f"{name}()")
     if kind in {"list", "tuple"}:
         return Sequence(kind, [], REAL_TENSOR if constant_self else UNKNOWN)  # type: ignore[arg-type]
+    if kind in {"list*", "tuple*", "set*"}:
+        return Sequence(kind[:-1], [], MAYBE)  # type: ignore[arg-type]
+    if kind == "dict*":
+        return Mapping({}, MAYBE)
     return UNKNOWN
 
 
@@ -286,9 +290,8 @@ def call_object(vm: Machine, frame: Frame, callee: Instance, args: Arguments, no
             vm.event("call.foreign", node, origin=_origin(args), exception="RuntimeError", callee=callee.expression)
             return vm.traced(node, first_traced(args))
         return REAL_TENSOR
-    if callee.cls.name == "torch.func" and args.holds_traced():
-        vm.event("call.higher_order", node, origin=_origin(args), exception="ValueError", callee=callee.expression)
-        return recorded(vm, args, node)
+    if callee.cls.name == RETURNED:
+        return measured(vm, callee.expression, args, node)
     return MAYBE if args.may_hold_traced() else UNKNOWN
 
 

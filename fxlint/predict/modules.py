@@ -90,7 +90,7 @@ def _dictionary(vm: Machine, frame: Frame, args: Arguments, node: ast.AST) -> Ma
         for pair in containers.iterate(vm, frame, given, node, "iter.call").members():
             key, value = containers.unpack(vm, frame, pair, 2, node, exact=False)
             containers.store(result, key, value)
-    _adopt(pair[1] for pair in result.items.values())
+    _adopt(result.entries())
     return result
 
 

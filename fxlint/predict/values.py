@@ -126,6 +126,10 @@ class Mapping(Value):
     rest: Value | None = None
     born: int = field(default_factory=_clock)
 
+    def entries(self) -> list[Value]:
+        """The values, known and other ones."""
+        return [pair[1] for pair in self.items.values()] + ([self.rest] if self.rest is not None else [])
+
 
 class Attributes(dict[str, Value]):
     """The attributes of an object; ``born`` tells objects made during a call from those that were there before."""
@@ -333,8 +337,7 @@ def holds_traced(value: Value, depth: int = 4) -> bool:
     if isinstance(value, Sequence):
         return value.certain is not None or any(holds_traced(item, depth - 1) for item in value.members())
     if isinstance(value, Mapping):
-        entries = [pair[1] for pair in value.items.values()] + ([value.rest] if value.rest is not None else [])
-        return any(holds_traced(item, depth - 1) for item in entries)
+        return any(holds_traced(item, depth - 1) for item in value.entries())
     if isinstance(value, Slice):
         return any(holds_traced(part, depth - 1) for part in value.parts())
     return False
@@ -349,8 +352,7 @@ def may_hold_traced(value: Value, depth: int = 4) -> bool:
     if isinstance(value, Sequence):
         return any(may_hold_traced(item, depth - 1) for item in value.members())
     if isinstance(value, Mapping):
-        entries = [pair[1] for pair in value.items.values()] + ([value.rest] if value.rest is not None else [])
-        return any(may_hold_traced(item, depth - 1) for item in entries)
+        return any(may_hold_traced(item, depth - 1) for item in value.entries())
     if isinstance(value, Slice):
         return any(may_hold_traced(part, depth - 1) for part in value.parts())
     if isinstance(value, Union):

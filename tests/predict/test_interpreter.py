@@ -251,7 +251,7 @@ class TestLoops:
         check(tmp_path, source, "traces")
 
     def test_break_and_continue(self, tmp_path):
-        body = "for i in range(4):\n    if i == 2:\n        break\n    if i == 1:\n        continue\n    x += 1\nreturn x"
+        body = "for i in range(4):\n    if i == 2:\n        break\n    if i:\n        continue\n    x = x + 1\nreturn x"
         check(tmp_path, forward(body), "traces")
 
 
@@ -319,6 +319,27 @@ class TestCalls:
                 return x
         """
         check(tmp_path, source, "depends")
+
+    @pytest.mark.parametrize(
+        "made",
+        [
+            "nn.ModuleDict({k: nn.Linear(c, 4) for k, c in names.items()})",
+            "nn.ModuleDict([(k, nn.Linear(4, 4)) for k in names])",
+        ],
+    )
+    def test_modules_in_containers_of_unknown_content_are_registered(self, tmp_path, made):
+        source = f"""
+        class Net(nn.Module):
+            def __init__(self, names):
+                super().__init__()
+                self.convs = {made}
+
+            def forward(self, x):
+                for conv in self.convs.values():
+                    x = conv(x)
+                return x
+        """
+        check(tmp_path, source, "traces")
 
     def test_modules_that_are_not_registered(self, tmp_path):
         check(tmp_path, forward("return nn.ReLU()(x)  # error"), "fails")
@@ -400,6 +421,19 @@ class TestDecorators:
                 return x
         """
         check(tmp_path, source, "fails")
+
+
+def test_a_size_of_the_input_against_one_of_a_parameter_is_a_question_about_the_input(tmp_path):
+    path = tmp_path / "model.py"
+    path.write_text(
+        HEADER + forward("if self.p.shape[0] == x.shape[0]:\n    pass", "self.p = nn.Parameter(torch.ones(2))")
+    )
+    (finding,) = predict([str(path)], RULES).findings
+    assert (finding.event, finding.provenance[0].text) == ("bool.if", "x (input)")
+
+
+def test_no_files_give_an_empty_prediction():
+    assert predict([], RULES, jobs=2).modules == ()
 
 
 def test_columns_count_code_points(tmp_path):
