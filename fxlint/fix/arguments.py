@@ -6,7 +6,8 @@ import ast
 from collections.abc import Iterator
 
 from fxlint.findings import Suggestion
-from fxlint.fix.site import Parameter, Site, defaults
+from fxlint.fix.plain import is_plain_annotation
+from fxlint.fix.site import Parameter, Site, annotated, defaults
 
 PH = "torch.fx.PH"
 """What stands for a placeholder inside a structure of ``concrete_args``."""
@@ -30,10 +31,25 @@ def fixed(site: Site) -> Iterator[Suggestion]:
     """Fix the parameter that the value comes from at its default, and at what it is itself compared with."""
     parameter = site.parameter
     default = _literal(parameter.default) if parameter is not None else []
+    if parameter is not None and default in ([], ["None"]):
+        yield from _chosen(site, parameter)
     if parameter is None or default in ([], ["None"]):
         return
     for value in _values(site, parameter) if len(site.finding.provenance) == 1 else default:
         yield bound({parameter.name: value}, f"trace with `{parameter.name}` fixed")
+
+
+def _chosen(site: Site, parameter: Parameter) -> Iterator[Suggestion]:
+    """Fix a parameter without a default that is annotated as a plain value, at what it is compared with."""
+    annotation = annotated(parameter.function).get(parameter.name)
+    if annotation is None or not is_plain_annotation(annotation) or len(site.finding.provenance) > 2:
+        return
+    is_equal = isinstance(site.node, ast.Compare) and isinstance(site.node.ops[0], (ast.Eq, ast.NotEq, ast.In))
+    values = _values(site, parameter) if is_equal else ["True", "False"] if "bool" in parameter.annotation else []
+    for value in values:
+        yield bound({parameter.name: value}, f"trace with `{parameter.name}` fixed")
+    if not values:
+        yield Suggestion("concrete_args", f"trace with concrete_args={{'{parameter.name}': ...}}; choose the value")
 
 
 def key(site: Site) -> Iterator[Suggestion]:

@@ -3,22 +3,22 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 from fxlint.findings import Suggestion
 from fxlint.fix.conditions import negated, recorded
 from fxlint.fix.site import Site
 from fxlint.fix.snippet import code, expression, template
 
-_SETTLE = "decide it in `__init__`, or before the traced part: a size that never changes belongs to the configuration"
+_SETTLE = "decide it in `__init__`, or before the traced part: what never changes belongs to the configuration"
 
 
 def choice(site: Site) -> Iterator[Suggestion]:
     """`torch.where(condition, a, b)` where both sides are values; only for tensors: it takes no Python bool."""
     owner = _owner(site)
-    if site.is_number:
+    if not isinstance(owner, (ast.If, ast.IfExp)) or site.is_number or site.is_plain(owner.test):
         return
-    if isinstance(owner, ast.IfExp) and owner.test is _test(site, owner):
+    if isinstance(owner, ast.IfExp) and owner.test is _test(site, owner) and _are_values(owner.body, owner.orelse):
         new = _where(site, owner.test, owner.body, owner.orelse)
         yield site.replacement("compute both sides and choose", owner, new)
     elif isinstance(owner, ast.If):
@@ -29,11 +29,11 @@ def checked(site: Site) -> Iterator[Suggestion]:
     """`torch._assert` for an assert, and for an `if` that does nothing but raise."""
     statement = site.statement
     if isinstance(statement, ast.Assert):
-        condition = code(recorded(expression(site.text(statement.test))))
+        condition = code(recorded(expression(site.text(statement.test)), _is_plain(site)))
         message = site.text(statement.msg) if statement.msg is not None else _quoted(_flat(site.text(statement.test)))
         yield _assertion(site, statement, condition, message)
     elif isinstance(statement, ast.If) and _only_raises(statement) and site.source.indent(statement):
-        condition = code(negated(expression(site.text(statement.test))))
+        condition = code(negated(expression(site.text(statement.test)), _is_plain(site)))
         rest = site.source.moved_out(statement.orelse, site.source.indent(statement)) if statement.orelse else ""
         yield _assertion(site, statement, condition, _message(site, statement.body[-1]), rest)
 
@@ -62,7 +62,7 @@ def operators(site: Site) -> Iterator[Suggestion]:
     if node is None:
         return
     old = site.text(node)
-    new = code(recorded(expression(old)))
+    new = code(recorded(expression(old), _is_plain(site)))
     if new != old:
         yield site.replacement("use operators that are recorded", node, new)
 
@@ -94,7 +94,7 @@ def _test(site: Site, owner: ast.IfExp) -> ast.AST | None:
 
 
 def _where(site: Site, test: ast.expr, a: ast.expr, b: ast.expr) -> str:
-    condition = recorded(expression(site.text(test)))
+    condition = recorded(expression(site.text(test)), _is_plain(site))
     sides = {"a": expression(site.text(a)), "b": expression(site.text(b))}
     return code(template("torch.where({condition}, {a}, {b})", condition=condition, **sides))
 
@@ -107,7 +107,9 @@ def _two_ways(site: Site, owner: ast.If) -> Iterator[Suggestion]:
     siblings = site.source.block(owner)
     after = siblings[siblings.index(owner) + 1 :]
     other = owner.orelse[0] if owner.orelse else after[0] if after and isinstance(taken, ast.Return) else None
-    if isinstance(taken, ast.Return) and isinstance(other, ast.Return) and taken.value and other.value:
+    if isinstance(taken, ast.Return) and isinstance(other, ast.Return):
+        if not taken.value or not other.value or not _are_values(taken.value, other.value):
+            return
         text = f"return {_where(site, owner.test, taken.value, other.value)}"
         last = owner if owner.orelse else other
         yield site.rewrite("compute both sides and choose", site.source.replace_range(owner, last, text))
@@ -119,8 +121,19 @@ def _two_ways(site: Site, owner: ast.If) -> Iterator[Suggestion]:
             otherwise = target
         else:
             return
+        if not _are_values(taken.value, otherwise):
+            return
         text = f"{site.text(target)} = {_where(site, owner.test, taken.value, otherwise)}"
         yield site.rewrite("compute both sides and choose", site.source.replace(owner, text))
+
+
+def _are_values(*sides: ast.expr) -> bool:
+    """Whether `torch.where` may take both sides: no None, text or collection."""
+    displays = (ast.Tuple, ast.List, ast.Dict, ast.Set, ast.ListComp, ast.DictComp, ast.JoinedStr)
+    return not any(
+        isinstance(one, displays) or (isinstance(one, ast.Constant) and not isinstance(one.value, (int, float)))
+        for one in sides
+    )
 
 
 def _single_name(statement: ast.Assign) -> str | None:
@@ -143,6 +156,11 @@ def _message(site: Site, statement: ast.stmt) -> str:
         fixed = [part.value for part in first.values if isinstance(part, ast.Constant)]
         return repr("...".join(str(part) for part in fixed).strip())
     return _quoted(f"not {_flat(site.text(site.node))}")
+
+
+def _is_plain(site: Site) -> Callable[[str], bool]:
+    """Whether a part of the condition of the site is a plain value when the graph runs."""
+    return lambda text: site.is_plain(ast.parse(f"({text})", mode="eval").body)
 
 
 def _outermost_condition(site: Site) -> ast.expr | None:

@@ -3,20 +3,17 @@
 from __future__ import annotations
 
 import ast
-import re
+import contextlib
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
 
 from fxlint.findings import Edit, Finding, Suggestion
+from fxlint.fix.plain import is_plain
 from fxlint.fix.source import Source, Sources
 
 _CALLED_AT = "called at "
 _INPUT = " (input)"
-_NUMBERS = re.compile(
-    r"\.(shape|size|dim|ndim|ndimension|numel|nelement|dtype|device|is_cuda|requires_grad|stride)(\([^()]*\))?$|^len\("
-)
-"""Attributes and methods of a tensor that give plain Python values when the graph runs, and no tensors."""
 
 
 @dataclass(frozen=True)
@@ -79,8 +76,19 @@ class Site:
     @cached_property
     def is_number(self) -> bool:
         """Whether the value is a size, a dtype or the like: no tensor when the graph runs."""
-        texts = [step.text for step in self.finding.provenance if not step.text.startswith(_CALLED_AT)]
-        return any(_NUMBERS.search(text) for text in texts)
+        return self.is_plain(self.node)
+
+    def is_plain(self, node: ast.AST) -> bool:
+        """Whether an expression is a plain Python value when the graph runs.
+
+        Where it does not tell by itself, the last of the steps that led to the finding that tells decides.
+        """
+        parameters = annotated(self.function)
+        found = is_plain(node, parameters)
+        for step in reversed(self.finding.provenance):
+            if found is None and not step.text.startswith(_CALLED_AT):
+                found = is_plain(_parsed(step.text.removesuffix(_INPUT)), parameters)
+        return found is True
 
     def rewrite(self, text: str, *edits: Edit) -> Suggestion:
         """Edits, with the import of torch where they need it and the file has none."""
@@ -117,6 +125,19 @@ class Parameter:
             if argument.arg == self.name and argument.annotation is not None:
                 return self.source.text(argument.annotation)
         return ""
+
+
+def annotated(function: ast.FunctionDef | None) -> dict[str, ast.expr]:
+    """The parameters that are annotated."""
+    arguments = [one for one in ast.walk(function.args) if isinstance(one, ast.arg)] if function is not None else []
+    return {one.arg: one.annotation for one in arguments if one.annotation is not None}
+
+
+def _parsed(text: str) -> ast.AST:
+    """The expression of a step; an empty tree for what is none."""
+    with contextlib.suppress(SyntaxError):
+        return ast.parse(text.strip(), mode="eval").body
+    return ast.Module([], [])
 
 
 def defaults(function: ast.FunctionDef) -> dict[str, ast.expr]:

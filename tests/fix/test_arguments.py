@@ -51,6 +51,25 @@ def test_a_number_with_a_default_that_counts_a_loop(suggested):
     assert bound(suggested, "index.range", text) == [{"steps": 4}]
 
 
+@pytest.mark.parametrize(
+    ("parameter", "test", "values"),
+    [("n: int", "n == 3", [3]), ("mode: str", "mode in ('a', 'b')", ["a", "b"]), ("up: bool", "up", [True, False])],
+)
+def test_an_annotated_parameter_without_a_default_is_fixed_at_what_it_is_compared_with(
+    suggested, parameter, test, values
+):
+    name = parameter.partition(":")[0]
+    made = suggested(net(f"if {test}:\n    return -x\nreturn x", f"x, {parameter}"))
+    exprs = [one.concrete_args for event in ("bool.if", "bool.in") for one in made.of(event, "concrete_args")]
+    assert [ast.literal_eval(expr) for expr in exprs] == [{name: value} for value in values]
+
+
+def test_the_value_of_an_annotated_number_is_left_to_choose(suggested):
+    (only,) = suggested(net("return -x if n > 3 else x", "x, n: int")).of("bool.ternary", "concrete_args")
+    assert only.is_advice
+    assert "choose the value" in only.text
+
+
 class TestKeys:
     HEADS = "self.heads = nn.ModuleDict({'cls': nn.Linear(4, 2), 'reg': nn.Linear(4, 1)})"
 

@@ -230,10 +230,57 @@ def test_torch_is_imported_where_the_edit_needs_it(suggested):
     assert new.startswith("from torch.nn import Module\nimport torch\n")
 
 
-@pytest.mark.parametrize("condition", ["x.dim() == 2", "x.shape[0] > 1", "x.is_cuda", "x.dtype == torch.half"])
-def test_a_condition_on_a_plain_value_gets_no_where(suggested, condition):
-    made = suggested(net(f"if {condition}:\n    return -x\nreturn x"))
-    assert not any("torch.where" in text for text in made.rewrites("bool.if"))
+@pytest.mark.parametrize(
+    "condition",
+    [
+        "x.dim() == 2",
+        "x.shape[0] > 1",
+        "x.is_cuda",
+        "x.dtype == torch.half",
+        "x.is_contiguous()",
+        "x.is_floating_point()",
+        "x.stride(0) == 1",
+        "torch.equal(x, x)",
+        "torch.is_nonzero(x)",
+        "x.sum().item() > 0",
+        "n > 3",
+        "mode == 'a'",
+        "late",
+    ],
+)
+class TestConditionsOnPlainValues:
+    PARAMETERS = "x, n: int, mode: 'str', late: bool | None"
+
+    @pytest.mark.parametrize("body", ["if {}:\n    return -x\nreturn x", "return -x if {} else x"])
+    def test_they_get_no_where_but_a_function_for_the_branch(self, suggested, condition, body):
+        made = suggested(net(body.format(condition), self.PARAMETERS))
+        rewrites = made.rewrites("bool.if" if body.startswith("if") else "bool.ternary")
+        assert not any("torch.where" in text for text in rewrites)
+        assert any("@torch.fx.wrap" in text for text in rewrites)
+
+    def test_they_are_negated_without_a_function_of_tensors(self, suggested, condition):
+        made = suggested(net(f"if {condition}:\n    raise ValueError('no')\nreturn x", self.PARAMETERS))
+        (text,) = made.rewrites("bool.if")
+        assert "torch._assert(" in text
+        assert "logical_not" not in text
+
+
+def test_a_plain_value_kept_under_a_name_gets_no_where_either(suggested):
+    made = suggested(net("total = x.sum().item()\nreturn -x if total > 0 else x"))
+    assert not any("torch.where" in text for text in made.rewrites("bool.ternary"))
+
+
+@pytest.mark.parametrize("condition", ["n < x.sum()", "(x / x.size(0)).sum() > 0", "torch.any(x)"])
+def test_a_tensor_beside_a_plain_value_is_a_condition_for_where(suggested, condition):
+    made = suggested(net(f"return -x if {condition} else x", "x, n: int"))
+    assert f"torch.where({condition}, -x, x)" in made.rewrites("bool.ternary")[0]
+
+
+@pytest.mark.parametrize("side", ["None", "(x, x)", "[x]", "'no'"])
+def test_sides_that_are_no_values_get_no_where(suggested, side):
+    made = suggested(net(f"return x if x.sum() > 0 else {side}"))
+    assert made.of("bool.ternary")
+    assert not any("torch.where" in text for text in made.rewrites("bool.ternary"))
 
 
 def test_a_body_that_may_return_before_it_raises_is_no_check(suggested):
