@@ -83,14 +83,12 @@ def global_name(vm: Machine, module: ModuleScope, name: str) -> Value | None:
 
 
 def member(vm: Machine, module: ModuleScope, name: str) -> Value | None:
-    """``module.name``: a global, else a submodule."""
-    value = global_name(vm, module, name)
-    if value is not None:
-        return value
-    dotted = f"{module.index.name}.{name}"
-    if module.index.is_package and (submodule := module_scope(vm, dotted)) is not None:
-        return Namespace(submodule)
-    return None
+    """``module.name``: what the module binds itself, else a submodule, else what its star imports bring."""
+    if name not in module.index.bindings and module.index.is_package:
+        submodule = module_scope(vm, f"{module.index.name}.{name}")
+        if submodule is not None:
+            return Namespace(submodule)
+    return global_name(vm, module, name)
 
 
 def imported(vm: Machine, found: Import, module: ModuleScope) -> Value:
