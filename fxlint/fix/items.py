@@ -6,7 +6,9 @@ import ast
 from collections.abc import Iterator
 
 from fxlint.findings import Suggestion
+from fxlint.fix.memory import shared
 from fxlint.fix.site import Site
+from fxlint.fix.snippet import atom, code, expression
 
 _OPERATORS: dict[type[ast.operator], str] = {
     ast.Add: "+",
@@ -21,14 +23,17 @@ def assigned(site: Site) -> Iterator[Suggestion]:
     statement = site.statement
     if isinstance(statement, ast.Assign) and len(statement.targets) == 1:
         target, value = statement.targets[0], site.text(statement.value)
-        is_number = isinstance(statement.value, (ast.Constant, ast.UnaryOp))
+        is_number = isinstance(_unsigned(statement.value), ast.Constant)
     elif isinstance(statement, ast.AugAssign) and type(statement.op) in _OPERATORS:
         target = statement.target
-        value = f"{site.text(target)} {_OPERATORS[type(statement.op)]} {site.text(statement.value)}"
+        operand = code(atom(expression(site.text(statement.value))))
+        value = f"{site.text(target)} {_OPERATORS[type(statement.op)]} {operand}"
         is_number = False
     else:
         return
-    if not isinstance(target, ast.Subscript) or not isinstance(target.value, ast.Name):
+    if not isinstance(target, ast.Subscript) or not isinstance(target.value, ast.Name) or site.function is None:
+        return
+    if shared(site.source, site.function, statement, target.value.id) is not None:
         return
     new = _scattered(site, target, value, is_number)
     if new is None and is_number and isinstance(target.slice, ast.Name):
@@ -40,6 +45,15 @@ def assigned(site: Site) -> Iterator[Suggestion]:
 
 
 def advised(site: Site) -> Iterator[Suggestion]:
+    """What the writer has to know; where the memory is shared, why no new tensor can do the work of the write."""
+    name = _base(site)
+    why = shared(site.source, site.function, site.statement, name) if name is not None and site.function else None
+    if why is not None:
+        yield site.advice(
+            f"`{name}` {why}, and the write is seen there too; a new tensor in its place would not be: write in a "
+            "function that torch.fx.wrap makes one node, or compute what was to be seen there from the new tensor"
+        )
+        return
     yield site.advice("build the new tensor: `torch.where`, `torch.cat`, `torch.stack`, `masked_fill` or `scatter`")
 
 
@@ -60,13 +74,26 @@ def _scattered(site: Site, target: ast.Subscript, value: str, is_number: bool) -
         names = {"start": part.lower, "end": part.upper, "step": part.step}
         bounds = "".join(f", {name}={site.text(bound)}" for name, bound in names.items() if bound is not None)
         return f"torch.slice_scatter({base}, {source}, {dim}{bounds})"
-    if isinstance(part, (ast.Constant, ast.UnaryOp)):
+    number = _unsigned(part)
+    if isinstance(number, ast.Constant) and isinstance(number.value, int):
         return f"torch.select_scatter({base}, {source}, {dim}, {site.text(part)})"
     return (
         f"torch.where({site.text(part)}, {value}, {base})"
         if len(parts) == 1 and isinstance(part, ast.Compare)
         else None
     )
+
+
+def _base(site: Site) -> str | None:
+    """The name whose item is written."""
+    statement = site.statement
+    targets = statement.targets if isinstance(statement, ast.Assign) else [getattr(statement, "target", None)]
+    base = targets[0].value if isinstance(targets[0], ast.Subscript) else None
+    return base.id if isinstance(base, ast.Name) else None
+
+
+def _unsigned(node: ast.expr) -> ast.expr:
+    return node.operand if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.USub) else node
 
 
 def _is_full(part: ast.expr) -> bool:

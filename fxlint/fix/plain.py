@@ -11,8 +11,9 @@ from fxlint.predict import calltable
 
 _PROPERTIES: Final = frozenset(
     {
-        "is_xpu", "shape", "ndim", "dtype", "device", "layout", "names", "itemsize", "nbytes", "requires_grad", "is_leaf",
-        "is_cpu", "is_cuda", "is_meta", "is_mkldnn", "is_mps", "is_nested", "is_quantized", "is_sparse", "is_xla",
+        "shape", "ndim", "dtype", "device", "layout", "names", "itemsize", "nbytes", "requires_grad", "is_leaf",
+        "is_cpu", "is_cuda", "is_meta", "is_mkldnn", "is_mps", "is_nested", "is_quantized", "is_sparse",
+        "is_xla", "is_xpu",
     }
 )  # fmt: skip
 """Properties of a tensor that are no tensors; the call table has methods and functions only."""

@@ -74,11 +74,16 @@ CHOICES = [
 ]
 TERNARIES = [("return -x if x.sum() > 0 else x", "return torch.where(x.sum() > 0, -x, x)")]
 WRITES = [
-    ("x[0] = 1\nreturn x", "x = torch.select_scatter(x, torch.full_like(x[0], 1), 0, 0)\nreturn x"),
-    ("x[:, 1:3] = y\nreturn x", "x = torch.slice_scatter(x, y, 1, start=1, end=3)\nreturn x"),
-    ("x[..., 0] *= 2\nreturn x", "x = torch.select_scatter(x, x[..., 0] * 2, -1, 0)\nreturn x"),
-    ("x[x > 0] = y\nreturn x", "x = torch.where(x > 0, y, x)\nreturn x"),
-    ("x[y] = 0\nreturn x", "x = torch.index_put(x, (y,), x.new_tensor(0))\nreturn x"),
+    (f"z = x.clone()\n{old}\nreturn z", f"z = x.clone()\n{new}\nreturn z")
+    for old, new in (
+        ("z[0] = 1", "z = torch.select_scatter(z, torch.full_like(z[0], 1), 0, 0)"),
+        ("z[0] = -y", "z = torch.select_scatter(z, -y, 0, 0)"),
+        ("z[:, 1:3] = y", "z = torch.slice_scatter(z, y, 1, start=1, end=3)"),
+        ("z[..., 0] *= 2", "z = torch.select_scatter(z, z[..., 0] * 2, -1, 0)"),
+        ("z[0] *= y + 1", "z = torch.select_scatter(z, z[0] * (y + 1), 0, 0)"),
+        ("z[z > 0] = y", "z = torch.where(z > 0, y, z)"),
+        ("z[y] = 0", "z = torch.index_put(z, (y,), z.new_tensor(0))"),
+    )
 ]
 OPERATORS = [
     ("bool.not", "m = not x.all()\nreturn x, m", "m = torch.logical_not(x.all())\nreturn x, m"),
@@ -122,6 +127,58 @@ def test_the_first_rewrite(suggested, event, body, expected):
     events = [event] if event else [finding.event for finding in made.prediction.findings]
     rewrites = [text for one in events for text in made.rewrites(one)]
     assert rewrites[0] == net(expected, "x, y")
+
+
+class TestMemory:
+    """A new tensor takes the place of a write only where nothing else can see the write."""
+
+    @pytest.mark.parametrize(
+        "body",
+        [
+            "z = x\nz[0] = 0\nreturn x + z",
+            *(
+                f"z = {view}\nz[0] = 0\nreturn x + z.sum()"
+                for view in (
+                    "x.detach()", "x.view(-1)", "x[1]", "x.transpose(0, 1)", "x.reshape(-1)", "x.expand(4, 4)", "x.T",
+                    "x.narrow(0, 0, 1)", "x.chunk(2)[0]", "x.unbind(0)[0]", "x.contiguous()", "self.fc(x)", "x.data",
+                    "torch.squeeze(x)", "F.dropout(x)", "x.add(1, out=y)",
+                )
+            ),
+            "z = x.view(-1)\nz += 1\nz[0] = 0\nreturn x",
+            "z, y = x.chunk(2)\nz[0] = 0\nreturn x + y",
+            "x[0] = 0\nreturn x",
+            "if y.dim() is 2:\n    x = x.clone()\nx[0] = 0\nreturn x",
+            "z = x.clone()\nw = z.view(-1)\nz[0] = 0\nreturn w",
+            "z = x.clone()\nkept = [z]\nz[0] = 0\nreturn kept",
+            "z = x.clone()\nkept = []\nfor i in (0, 1):\n    z[0] = i\n    kept.append(z)\nreturn kept",
+            "z = x.clone()\nfor i in (0, 1):\n    z[0] = i\n    z = x[i]\nreturn z",
+        ],
+    )  # fmt: skip
+    def test_where_it_is_shared_the_write_moves_and_the_advice_says_why(self, suggested, body):
+        made = suggested(net(body, "x, y", "self.fc = nn.Linear(2, 2)"))
+        rewrites = made.rewrites("setitem.assign")
+        assert rewrites
+        assert all("@torch.fx.wrap" in text for text in rewrites)
+        assert "a new tensor in its place would not be" in made.of("setitem.assign")[-1].text
+
+    @pytest.mark.parametrize(
+        "body",
+        [
+            "z = x * 2\nz[0] = 0\nreturn x + z",
+            "z = torch.zeros_like(x)\nz[0] = 0\nreturn z",
+            "z = x.new_zeros(x.shape)\nz[0] = 0\nreturn z",
+            "x = x.clone()\nx[0] = 0\nreturn x.view(-1)",
+            "z = x.view(-1)\nz = z + 1\nz[0] = 0\nreturn z",
+            "z = x.clone()\nmean, n = z.view(-1).mean(), z.size(0)\nz[0] = 0\nreturn z, mean, n",
+            "z = x.clone()\nz += 1\nz[0] = 0\nreturn z",
+        ],
+    )
+    def test_where_it_is_not_the_new_tensor_is_built(self, suggested, body):
+        assert "torch.select_scatter(" in suggested(net(body)).rewrites("setitem.assign")[0]
+
+    def test_a_key_is_no_index(self, suggested):
+        made = suggested(net("z = x.clone()\nz['a'] = 1\nreturn z"))
+        assert not any("scatter" in text for text in made.rewrites("setitem.assign"))
 
 
 class TestConstantTensors:
