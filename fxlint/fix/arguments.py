@@ -6,12 +6,12 @@ import ast
 from collections.abc import Iterator
 
 from fxlint.findings import Suggestion
+from fxlint.fix.lengths import is_sequence, is_tuple, known_length
 from fxlint.fix.plain import is_plain_annotation
 from fxlint.fix.site import Parameter, Site, annotated, defaults
 
 PH = "torch.fx.PH"
 """What stands for a placeholder inside a structure of ``concrete_args``."""
-_LISTS = ("list", "List", "tuple", "Tuple", "Sequence", "Iterable")
 
 
 def flag(site: Site) -> Iterator[Suggestion]:
@@ -94,7 +94,11 @@ def structure(site: Site) -> Iterator[Suggestion]:
         text = f"trace with the keys of `{parameter.name}` known: concrete_args={{'{parameter.name}': {{...: {PH}}}}}"
         yield Suggestion("concrete_args", text)
     elif site.event.startswith(("iter.", "len.")) and not _is_variadic(parameter) and _is_list(parameter):
-        yield bound({parameter.name: f"[{PH}, {PH}]"}, f"trace with the length of `{parameter.name}` known, here 2")
+        length = known_length(parameter, site.source, site.class_of)
+        said = f"here {length}" if length is not None else "here 2 as an example, which you adapt"
+        items = ", ".join([PH] * (2 if length is None else length))
+        display = (f"({items},)" if length == 1 else f"({items})") if is_tuple(parameter) else f"[{items}]"
+        yield bound({parameter.name: display}, f"trace with the length of `{parameter.name}` known, {said}")
 
 
 def all_defaults(site: Site) -> Iterator[Suggestion]:
@@ -202,7 +206,7 @@ def _is_variadic(parameter: Parameter) -> bool:
 def _is_list(parameter: Parameter) -> bool:
     """Whether a parameter that is iterated over is a list rather than a tensor, by its annotation or its use."""
     if parameter.annotation:
-        return parameter.annotation.removeprefix("typing.").startswith(_LISTS)
+        return is_sequence(parameter)
     attributes = {
         node.attr
         for node in ast.walk(parameter.function)

@@ -10,6 +10,7 @@ import libcst as cst
 import libcst.matchers as m
 
 from fxlint.findings import Suggestion
+from fxlint.fix.lengths import is_sequence
 from fxlint.fix.site import Site
 from fxlint.fix.snippet import Change, arguments, atom, changed, code, expression, joined, template
 
@@ -28,8 +29,10 @@ _DATA = ("tensor", "as_tensor")
 
 
 def length(site: Site) -> Iterator[Suggestion]:
-    """`len(x)` is `x.size(0)`, and `len(x.shape)` is `x.dim()`."""
-    yield from _rewritten(site, _length, "take the size instead")
+    """`len(x)` is `x.size(0)`, and `len(x.shape)` is `x.dim()`; a list has no size."""
+    parameter = site.parameter
+    if parameter is None or not is_sequence(parameter) or len(site.finding.provenance) != 1:
+        yield from _rewritten(site, _length, "take the size instead")
 
 
 def _length(call: cst.BaseExpression) -> cst.BaseExpression | None:

@@ -116,6 +116,47 @@ class TestStructure:
         text = net(f"y = 0\nfor part in {name}:\n    y = y + part\nreturn y", parameter)
         assert bound(suggested, "iter.for", text) == [{name: ["PH", "PH"]}]
 
+    LAYERS = "self.layers = nn.ModuleList([nn.ReLU(), nn.Tanh(), nn.ELU()])"
+
+    @pytest.mark.parametrize(
+        ("before", "parameter", "length"),
+        [
+            ("assert len(maps) == 3", "maps", 3),
+            ("assert 3 == len(maps) and maps", "maps: list[torch.Tensor]", 3),
+            ("if len(maps) != 1:\n    raise ValueError", "maps", 1),
+            ("if len(maps) != len(self.layers):\n    raise ValueError", "maps", 3),
+            ("pairs = zip(self.layers, maps)", "maps", 3),
+            ("pairs = zip(self.four, maps)", "maps", 4),
+            ("a, b, c = maps", "maps", 3),
+        ],
+    )
+    def test_its_length_is_the_one_that_the_source_tells(self, suggested, before, parameter, length):
+        init = f"{self.LAYERS}\nself.four = nn.ModuleList([nn.ReLU() for _ in range(4)])"
+        text = net(f"{before}\ny = 0\nfor part in maps:\n    y = y + part\nreturn y", parameter, init)
+        assert bound(suggested, "iter.for", text)[0] == {"maps": ["PH"] * length}
+
+    @pytest.mark.parametrize("init", ["self.layers.append(nn.ReLU())", "self.layers = nn.ModuleList()"])
+    @pytest.mark.parametrize("before", ["pairs = zip(self.layers, maps)", "n = 1 if len(maps) == 3 else 2"])
+    def test_else_two_is_an_example_and_said_to_be_one(self, suggested, init, before):
+        made = suggested(net(f"{before}\nreturn [-part for part in maps]", "maps", f"{self.LAYERS}\n{init}"))
+        (one,) = made.of("iter.comprehension", "concrete_args")
+        assert one.concrete_args == "{'maps': [torch.fx.PH, torch.fx.PH]}"
+        assert "here 2 as an example" in one.text
+
+    @pytest.mark.parametrize(
+        ("annotation", "structure"),
+        [("tuple[torch.Tensor, ...]", ("PH", "PH")), ("Optional[Tuple[int, int, int]]", ("PH", "PH", "PH"))],
+    )
+    def test_a_tuple_is_given_as_a_tuple(self, suggested, annotation, structure):
+        text = net("return [-part for part in maps]", f"maps: '{annotation}'")
+        assert bound(suggested, "iter.comprehension", text) == [{"maps": structure}]
+
+    @pytest.mark.parametrize("annotation", ["list[torch.Tensor]", "List", "typing.Tuple[int, int]", "Sequence | None"])
+    def test_the_length_of_a_list_is_no_size(self, suggested, annotation):
+        made = suggested(net("return x / len(y)", f"x, y: '{annotation}'"))
+        assert made.of("len.call", "concrete_args")
+        assert not any("size(0)" in text for text in made.rewrites("len.call"))
+
     @pytest.mark.parametrize("parameter", ["x", "maps: torch.Tensor"])
     def test_a_tensor_has_not(self, suggested, parameter):
         name = parameter.partition(":")[0]
