@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator
 
 from fxlint.findings import Suggestion
 from fxlint.fix.conditions import negated, recorded
+from fxlint.fix.messages import plain_message
 from fxlint.fix.site import Site
 from fxlint.fix.snippet import code, expression, template
 
@@ -30,12 +31,12 @@ def checked(site: Site) -> Iterator[Suggestion]:
     statement = site.statement
     if isinstance(statement, ast.Assert):
         condition = code(recorded(expression(site.text(statement.test)), _is_plain(site)))
-        message = site.text(statement.msg) if statement.msg is not None else _quoted(_flat(site.text(statement.test)))
+        message = plain_message(statement.msg, site.text(statement.test))
         yield _assertion(site, statement, condition, message)
     elif isinstance(statement, ast.If) and _only_raises(statement) and site.source.indent(statement):
         condition = code(negated(expression(site.text(statement.test)), _is_plain(site)))
         rest = site.source.moved_out(statement.orelse, site.source.indent(statement)) if statement.orelse else ""
-        yield _assertion(site, statement, condition, _message(site, statement.body[-1]), rest)
+        yield _assertion(site, statement, condition, _message(statement.body[-1], condition), rest)
 
 
 def settled(site: Site) -> Iterator[Suggestion]:
@@ -146,16 +147,11 @@ def _assertion(site: Site, statement: ast.stmt, condition: str, message: str, re
     return site.rewrite("say it with `torch._assert`, which becomes a node", site.source.replace(statement, new))
 
 
-def _message(site: Site, statement: ast.stmt) -> str:
-    """The text of an exception: a plain string as it stands, of others the fixed parts."""
+def _message(statement: ast.stmt, condition: str) -> str:
+    """The text of an exception; the condition that has to hold where it has none."""
     thrown = statement.exc if isinstance(statement, ast.Raise) else None
     first = thrown.args[0] if isinstance(thrown, ast.Call) and thrown.args else None
-    if isinstance(first, ast.Constant) and isinstance(first.value, str):
-        return site.text(first) if "\n" not in site.text(first) else repr(first.value)
-    if isinstance(first, ast.JoinedStr):
-        fixed = [part.value for part in first.values if isinstance(part, ast.Constant)]
-        return repr("...".join(str(part) for part in fixed).strip())
-    return _quoted(f"not {_flat(site.text(site.node))}")
+    return plain_message(first, condition)
 
 
 def _is_plain(site: Site) -> Callable[[str], bool]:
@@ -172,11 +168,3 @@ def _outermost_condition(site: Site) -> ast.expr | None:
             break
         best = node if isinstance(node, ast.expr) else best
     return best
-
-
-def _flat(text: str) -> str:
-    return " ".join(text.split())
-
-
-def _quoted(text: str) -> str:
-    return repr(text) if '"' in text else f'"{text}"'

@@ -17,8 +17,8 @@ _UNMOVABLE = (
     ast.Global, ast.Nonlocal,
 )  # fmt: skip
 
-_METHODS = ("index", "count", "get")
-"""Methods of lists and dictionaries that no module has: what they are called on may be handed on as a value."""
+_METHODS = ("index", "count", "get", "size", "dim", "numel")
+"""Methods of lists, dictionaries and parameters that no module has: their owner may be handed on as a value."""
 
 
 class _CannotMoveError(Exception):

@@ -6,6 +6,7 @@ import ast
 from collections.abc import Iterator
 
 from fxlint.findings import Suggestion
+from fxlint.fix.messages import plain_message
 from fxlint.fix.site import Site
 
 
@@ -60,9 +61,8 @@ def own_check(site: Site) -> Iterator[Suggestion]:
     """`torch._assert` for `torch._check`."""
     call = site.node
     if site.callee in ("torch._check", "torch._check_value", "torch._check_type") and isinstance(call, ast.Call):
-        message = '"the check failed"'
-        if len(call.args) > 1 and isinstance(call.args[1], ast.Lambda):
-            message = site.text(call.args[1].body)
+        said = call.args[1].body if len(call.args) > 1 and isinstance(call.args[1], ast.Lambda) else None
+        message = plain_message(said, site.text(call.args[0]))
         new = f"torch._assert({site.text(call.args[0])}, {message})"
         yield site.rewrite("say it with `torch._assert`, which becomes a node", site.source.replace(call, new))
 

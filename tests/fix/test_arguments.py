@@ -70,6 +70,16 @@ def test_the_value_of_an_annotated_number_is_left_to_choose(suggested):
     assert "choose the value" in only.text
 
 
+@pytest.mark.parametrize("test", ["self.w.shape[1] == x.shape[1]", "x.size(1) < self.w.size(1)", "n == x.size(1)"])
+def test_shapes_of_parameters_that_meet_traced_sizes_are_a_branch_like_any_other(suggested, test):
+    made = suggested(
+        net(f"n = self.w.shape[1]\nif {test}:\n    x = -x\nreturn x", init="self.w = nn.Parameter(torch.ones(1, 2))")
+    )
+    assert made.of("bool.param_shape") == []
+    assert made.of("bool.if", "config") == []
+    assert any("@torch.fx.wrap" in text for text in made.rewrites("bool.if"))
+
+
 class TestKeys:
     HEADS = "self.heads = nn.ModuleDict({'cls': nn.Linear(4, 2), 'reg': nn.Linear(4, 1)})"
 

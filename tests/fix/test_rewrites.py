@@ -41,20 +41,20 @@ ASSERTS = [
     ),
     (
         "assert 0 < x.size(0) < 9 and x.any(), 'm'\nreturn x",
-        "torch._assert(((0 < x.size(0)) & (x.size(0) < 9)) & x.any(), 'm')\nreturn x",
+        'torch._assert(((0 < x.size(0)) & (x.size(0) < 9)) & x.any(), "m")\nreturn x',
     ),
 ]
 RAISES = [
-    ("if x.dim() != 2:\n    raise ValueError('two')\nreturn x", "torch._assert(x.dim() == 2, 'two')\nreturn x"),
+    ("if x.dim() != 2:\n    raise ValueError('two')\nreturn x", 'torch._assert(x.dim() == 2, "two")\nreturn x'),
     (
         "if x.size(0) > 2 or x.size(1) < 3:\n    raise ValueError(f'bad {x.shape} here')\nreturn x",
-        "torch._assert((x.size(0) <= 2) & (x.size(1) >= 3), 'bad ... here')\nreturn x",
+        'torch._assert((x.size(0) <= 2) & (x.size(1) >= 3), "bad ... here")\nreturn x',
     ),
 ]
 CHECKS_BEFORE = [
     (
         "if x.dim() != 2:\n    raise ValueError('two')\nelse:\n    # go on\n    x = -x\n    x = x + 1\nreturn x",
-        "torch._assert(x.dim() == 2, 'two')\nx = -x\nx = x + 1\nreturn x",
+        'torch._assert(x.dim() == 2, "two")\nx = -x\nx = x + 1\nreturn x',
     ),
 ]
 CHOICES = [
@@ -127,6 +127,38 @@ def test_the_first_rewrite(suggested, event, body, expected):
     events = [event] if event else [finding.event for finding in made.prediction.findings]
     rewrites = [text for one in events for text in made.rewrites(one)]
     assert rewrites[0] == net(expected, "x, y")
+
+
+@pytest.mark.parametrize(
+    ("message", "said"),
+    [
+        ("'two'", '"two"'),
+        ("""'it is "two"'""", """'it is "two"'"""),
+        (r"'a\\b'", r"'a\\b'"),
+        ("f'got {x.shape}'", '"got ..."'),
+        ("f'{x.dim()!r} and {x.shape} dims'", '"... and ... dims"'),
+        ("f\"the '{x}' is\"", "\"the '...' is\""),
+        ("'got ' + str(x.shape)", '"got ..."'),
+        ("'got {} of {{}} {x:>3}'.format(x.shape, x=x)", '"got ... of {} ..."'),
+        ("'%d %% of %.2f' % (x.dim(), x.sum())", '"... % of ..."'),
+        ("x.shape", '"x.dim() == 2"'),
+        ("f'{x}'", '"x.dim() == 2"'),
+    ],
+)
+class TestMessages:
+    """A message is a plain string: the values in it would be those of Proxies."""
+
+    def test_of_an_assert(self, suggested, message, said):
+        made = suggested(net(f"assert x.dim() == 2, {message}\nreturn x"))
+        assert made.rewrites("bool.assert")[0] == net(f"torch._assert(x.dim() == 2, {said})\nreturn x")
+
+    def test_of_an_exception(self, suggested, message, said):
+        made = suggested(net(f"if x.dim() != 2:\n    raise ValueError({message})\nreturn x"))
+        assert made.rewrites("bool.if")[0] == net(f"torch._assert(x.dim() == 2, {said})\nreturn x")
+
+    def test_of_a_check(self, suggested, message, said):
+        made = suggested(net(f"torch._check(x.dim() == 2, lambda: {message})\nreturn x"))
+        assert made.rewrites("call.torch")[0] == net(f"torch._assert(x.dim() == 2, {said})\nreturn x")
 
 
 class TestMemory:
