@@ -127,5 +127,6 @@ def _suggest(finding: Finding, sources: Sources) -> tuple[Suggestion, ...]:
     if source is None or node is None:
         return ()
     site = Site(finding, source, sources, node)
-    found = (suggestion for family in FAMILIES.get(finding.event, ()) for suggestion in family(site))
+    families = (*FAMILIES.get(finding.event, ()), branches.other_mode)
+    found = (suggestion for family in families for suggestion in family(site))
     return tuple(dict.fromkeys(found))

@@ -57,6 +57,16 @@ def dropped(site: Site) -> Iterator[Suggestion]:
             yield site.rewrite("drop the check, or do it where forward is called", site.source.drop(owner))
 
 
+def other_mode(site: Site) -> Iterator[Suggestion]:
+    """Trace in the mode in which a construct that stands under `self.training` is not reached."""
+    guards = {text.replace("not (not self.training)", "self.training") for text in site.finding.depends_on}
+    guards = {"not self.training" if text == "not (self.training)" else text for text in guards}
+    for guard, mode, call in (("self.training", "eval", "eval"), ("not self.training", "training", "train")):
+        if guard in guards:
+            text = f"trace in {mode} mode, with `module.{call}()` before the trace: this is not reached then"
+            yield Suggestion("config", text)
+
+
 def operators(site: Site) -> Iterator[Suggestion]:
     """The operators that tensors overload, for `not`, `and`, `or`, chains and `in`."""
     node = _outermost_condition(site)

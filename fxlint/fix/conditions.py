@@ -16,6 +16,8 @@ _OPPOSITES: tuple[tuple[type[cst.BaseCompOp], type[cst.BaseCompOp]], ...] = (
 )
 IsPlain = Callable[[str], bool]
 """Whether an expression is a plain Python value when the graph runs: `torch.logical_not` takes none."""
+_MODE = m.Attribute(attr=m.Name("training"))
+"""The mode of a module: a real bool while tracing."""
 _ISINSTANCE = m.Call(func=m.Name("isinstance") | m.Attribute(attr=m.Name("is_tensor")))
 
 
@@ -50,6 +52,8 @@ def negated(condition: cst.BaseExpression, is_plain: IsPlain) -> cst.BaseExpress
         opposite = _opposite(target.operator)
         if opposite is not None:
             return recorded(condition.with_changes(comparisons=[target.with_changes(operator=opposite)]), is_plain)
+    if m.matches(condition, _MODE):
+        return cst.UnaryOperation(cst.Not(), condition)
     new = recorded(condition, is_plain)
     if is_plain(code(condition)):
         return template("{condition} == 0", condition=atom(new))

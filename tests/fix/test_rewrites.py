@@ -161,6 +161,33 @@ class TestMessages:
         assert made.rewrites("call.torch")[0] == net(f"torch._assert(x.dim() == 2, {said})\nreturn x")
 
 
+class TestMode:
+    BODY = "if {} and torch.isnan(x).any():\n    raise ValueError('nan')\nreturn x"
+
+    @pytest.mark.parametrize(("guard", "call"), [("self.training", "eval()"), ("not self.training", "train()")])
+    @pytest.mark.parametrize(
+        ("event", "body"),
+        [("bool.if", BODY), ("len.call", "if {}:\n    x = x / len(x)\nreturn x")],
+    )
+    def test_what_stands_under_a_mode_is_avoided_by_tracing_in_the_other(self, suggested, guard, call, event, body):
+        (one,) = suggested(net(body.format(guard))).of(event, "config")
+        assert one.is_advice
+        assert f"`module.{call}` before the trace" in one.text
+
+    def test_the_other_side_of_a_mode_is_the_other_mode(self, suggested):
+        made = suggested(net("if self.training:\n    return x\nelse:\n    return x / len(x)"))
+        (one,) = made.of("len.call", "config")
+        assert "`module.train()` before the trace" in one.text
+
+    def test_the_check_asks_for_the_mode_while_tracing(self, suggested):
+        (text,) = suggested(net(self.BODY.format("self.training"))).rewrites("bool.if")
+        condition = "(not self.training) | torch.logical_not(torch.isnan(x).any())"
+        assert text == net(f'torch._assert({condition}, "nan")\nreturn x')
+
+    def test_without_a_mode_there_is_no_such_advice(self, suggested):
+        assert suggested(net("return x / len(x)")).of("len.call", "config") == []
+
+
 class TestMemory:
     """A new tensor takes the place of a write only where nothing else can see the write."""
 
