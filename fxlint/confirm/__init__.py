@@ -10,6 +10,7 @@ from dataclasses import replace
 from fxlint.findings import (
     Confirmation,
     Confirmed,
+    Location,
     Prediction,
     Problem,
     Root,
@@ -19,9 +20,10 @@ from fxlint.rules import RuleSet
 from .interpreter import NoInterpreterError, find_interpreter
 from .kinds import Kind, kind_of, kind_of_root, read_source
 from .match import match, new_findings
+from .places import is_about
 from .pool import Message, Pool
 from .settings import ConfirmSettings
-from .traces import Met, Reading, Trace
+from .traces import Met, Place, Reading, Trace
 from .tries import checked
 from .work import batches, linted_files
 
@@ -43,7 +45,7 @@ def confirm(prediction: Prediction, rules: RuleSet, settings: ConfirmSettings) -
         return _not_run(prediction, str(error))
     traces = collected.traces()
     sources = _Sources()
-    matched = match(prediction.findings, traces)
+    matched = match(prediction.findings, traces, sources.is_about)
     roots = {module.root.id: module.root for module in prediction.modules}
     added = new_findings(matched.unpredicted, matched.findings, traces, roots, rules, sources.kind_of)
     findings = tuple(checked(finding, number, traces) for number, finding in enumerate(matched.findings))
@@ -109,6 +111,9 @@ class _Sources:
         if path not in self._texts:
             self._texts[path] = read_source(path)
         return self._texts[path]
+
+    def is_about(self, location: Location, place: Place) -> bool:
+        return location.path == place.path and is_about(location, place, self.text(place.path))
 
     def kind_of(self, root: Root, met: Met) -> Kind | None:
         if met.place is None:

@@ -19,6 +19,7 @@ _HIGHER_ORDER = frozenset(
     {"vmap", "cond", "while_loop", "grad", "jvp", "vjp", "jacrev", "jacfwd", "hessian", "map", "scan"}
 )
 _OF_TORCH = ("torch.", "F.", "nn.functional.")
+_Span = tuple[int, int, int, int]  # line, column, end line, end column
 _DEFAULT = {
     "bool": "bool.call",
     "iter": "iter.call",
@@ -58,7 +59,7 @@ def kind_of(met: Met, place: Place, source: str) -> Kind | None:
     """The kind of an event at ``place`` of a file with this source; None for a family that no rule speaks of."""
     if met.family not in _DEFAULT:
         return None
-    tree = _Tree.of(source)
+    tree = Tree.of(source)
     node, parents = tree.at(place) if tree is not None else (None, ())
     if tree is None or node is None:
         location = _line_location(place, source)
@@ -276,31 +277,30 @@ def _name(node: ast.AST) -> str:
     return ""
 
 
-class _Tree:
+class Tree:
     """A file's syntax tree with positions in code points."""
 
     def __init__(self, source: str, tree: ast.Module) -> None:
         self._rows = source.splitlines()
         self._tree = tree
+        self._index: dict[_Span, tuple[ast.AST, tuple[ast.AST, ...]]] = {}
+        for node, parents in _walk(tree, ()):
+            if isinstance(node, (ast.expr, ast.stmt)):
+                self._index.setdefault(self._span(node), (node, parents))
 
     @staticmethod
     @lru_cache(maxsize=64)
-    def of(source: str) -> _Tree | None:
+    def of(source: str) -> Tree | None:
         try:
-            return _Tree(source, ast.parse(source))
+            return Tree(source, ast.parse(source))
         except (SyntaxError, ValueError, RecursionError):
             return None
 
     def at(self, place: Place) -> tuple[ast.AST | None, tuple[ast.AST, ...]]:
         """The outermost node with exactly this span, and its parents, innermost first."""
-        if place.column is None:
+        if place.column is None or place.end_column is None:
             return None, ()
-        for node, parents in _walk(self._tree, ()):
-            if isinstance(node, (ast.expr, ast.stmt)) and self._span(node) == (
-                place.line, place.column, place.last_line, place.end_column
-            ):  # fmt: skip
-                return node, parents
-        return None, ()
+        return self._index.get((place.line, place.column, place.last_line, place.end_column), (None, ()))
 
     def location(self, node: ast.AST, path: str) -> Location:
         line, column, end_line, end_column = self._span(node)
@@ -314,7 +314,7 @@ class _Tree:
         pieces = [rows[0][column - 1 :], *rows[1:-1], rows[-1][: end_column - 1]]
         return " ".join(piece.strip() for piece in pieces)
 
-    def _span(self, node: ast.AST) -> tuple[int, int, int, int]:
+    def _span(self, node: ast.AST) -> _Span:
         assert isinstance(node, (ast.expr, ast.stmt))
         end_line = node.end_lineno or node.lineno
         return (
@@ -336,7 +336,7 @@ def _walk(node: ast.AST, parents: tuple[ast.AST, ...]) -> Iterator[tuple[ast.AST
 
 
 def _has_decorated_forward(source: str, line: int) -> bool:
-    tree = _Tree.of(source)
+    tree = Tree.of(source)
     nodes = ast.walk(tree._tree) if tree is not None else iter(())
     for node in nodes:
         if isinstance(node, ast.ClassDef) and node.lineno == line:

@@ -8,10 +8,11 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from fxlint.findings import Confirmation, Finding, Location, Root
+from fxlint.findings import Confirmation, Failure, Finding, Location, Root
 from fxlint.rules import RuleSet
 
 from .kinds import Kind
+from .places import overlap, span_of
 from .traces import Ended, Met, Place, Trace
 
 OBSERVED = frozenset(
@@ -19,6 +20,9 @@ OBSERVED = frozenset(
      "call", "output", "raise", "module", "signature", "root", "context", "wrap", "math"}
 )  # fmt: skip
 """The families that the tracer can see; of others it cannot say that nothing happened."""
+
+AFTER = "only after stand-ins for what fails before"
+"""What is confirmed by the recording alone: there the results of what failed before are made up."""
 
 _RELATED = (
     frozenset({"index", "int", "float", "complex", "round", "tensor", "call", "math"}),
@@ -37,6 +41,15 @@ _HEAD_FAMILIES = frozenset({"output", "signature", "root", "wrap"})
 """What can fail while no line of the user's is running."""
 
 
+IsAbout = Callable[[Location, Place], bool]
+"""Whether what happened at a place happened to the construct at a location, see ``places.py``."""
+
+
+def _overlapping(location: Location, place: Place) -> bool:
+    """What can be said of two places without the source."""
+    return location.path == place.path and overlap(location, place)
+
+
 @dataclass(frozen=True, slots=True)
 class Matched:
     """The findings with their confirmations, and for each event that nobody predicted its root."""
@@ -45,7 +58,7 @@ class Matched:
     unpredicted: tuple[tuple[str, Met], ...]
 
 
-def match(findings: Sequence[Finding], traces: Mapping[str, Trace]) -> Matched:
+def match(findings: Sequence[Finding], traces: Mapping[str, Trace], is_about: IsAbout = _overlapping) -> Matched:
     """Judge every finding by the traces of its roots (root id -> trace)."""
     by_root: dict[str, list[int]] = {}
     for number, finding in enumerate(findings):
@@ -56,39 +69,41 @@ def match(findings: Sequence[Finding], traces: Mapping[str, Trace]) -> Matched:
     for root, trace in traces.items():
         numbers = by_root.get(root, [])
         for met in trace.met:
-            hits = _best([(number, findings[number]) for number in numbers], met)
+            hits = _best([(number, findings[number]) for number in numbers], met, is_about)
             for number in hits:
                 proofs.setdefault(number, {}).setdefault(root, met)
             if not hits:
                 unpredicted.append((root, met))
     judged = tuple(
-        replace(finding, confirmation=_judge(finding, traces, proofs.get(number, {})))
+        replace(finding, confirmation=_judge(finding, traces, proofs.get(number, {}), is_about))
         for number, finding in enumerate(findings)
     )
     return Matched(judged, tuple(unpredicted))
 
 
-def _best(findings: Iterable[tuple[int, Finding]], met: Met) -> list[int]:
+def _best(findings: Iterable[tuple[int, Finding]], met: Met, is_about: IsAbout) -> list[int]:
     """The findings that an event proves: those that fit it best."""
-    scores = {number: _score(finding, met) for number, finding in findings}
+    scores = {number: _score(finding, met, is_about) for number, finding in findings}
     best = max(scores.values(), default=0.0)
     return [number for number, score in scores.items() if score == best] if best >= 1 else []
 
 
-def _score(finding: Finding, met: Met) -> float:
-    """How well an event fits a finding, below 1 for not at all: the line first, then the family, then the columns."""
+def _score(finding: Finding, met: Met, is_about: IsAbout) -> float:
+    """How well an event fits a finding, below 1 for not at all: the place decides, then the family.
+
+    Of the stock tracer's failure the place is enough: whatever it is called, tracing stops there.
+    """
     family = finding.event.partition(".")[0]
     if met.place is None:
         return _score_without_place(family, met)
-    if _covers_line(finding.location, met.place):
-        span = 0.5 * _touches(finding.location, met.place) + 0.25 * _equals(finding.location, met.place)
+    if is_about(finding.location, met.place):
+        exact = 0.5 * (span_of(finding.location) == span_of(met.place))
         if family == met.family:
-            return 4 + span
+            return 4 + exact
         if _related(family, met.family):
-            return 2 + span
-        stops = met.error is not None or met.answers == 0
-        return (1 if stops and not met.caught else 0) + span
-    if family in ("root", "call", "signature") and any(_covers_line(finding.location, place) for place in met.outer):
+            return 2 + exact
+        return 1 + exact if met.answers == 0 and not met.caught else 0
+    if family in ("root", "call", "signature") and any(is_about(finding.location, place) for place in met.outer):
         return 1
     return 0
 
@@ -101,7 +116,7 @@ def _score_without_place(family: str, met: Met) -> float:
     return 2 if met.family is None or _related(family, met.family) else 0
 
 
-def _judge(finding: Finding, traces: Mapping[str, Trace], proofs: Mapping[str, Met]) -> Confirmation:
+def _judge(finding: Finding, traces: Mapping[str, Trace], proofs: Mapping[str, Met], is_about: IsAbout) -> Confirmation:
     if proofs:
         return _confirmed(finding, traces, proofs)
     if finding.event.partition(".")[0] not in OBSERVED:
@@ -109,33 +124,54 @@ def _judge(finding: Finding, traces: Mapping[str, Trace], proofs: Mapping[str, M
     known = [(root, traces[root]) for root in finding.modules if root in traces]
     if not known:
         return Confirmation("unconfirmed", "none of its modules was traced")
-    reasons = [_why_open(finding, trace) for _, trace in known]
-    ran = [trace for (_, trace), reason in zip(known, reasons, strict=True) if reason is None]
-    reached = [trace for trace in ran if any(_inside(finding.location, place) for place in trace.executed)]
-    if reached and all(_failed_as_a_whole(finding, trace) for trace in reached):
-        return Confirmation("unreached", "the call fails for another reason first")
+    reasons = {root: _why_open(finding, trace) for root, trace in known}
+    ran = {root: trace for root, trace in known if reasons[root] is None}
+    reached = {
+        root: trace for root, trace in ran.items() if any(_inside(finding.location, place) for place in trace.executed)
+    }
+    stopped = {root: _stopped_inside(finding, trace, is_about) for root, trace in reached.items()}
+    if reached and all(stopped.values()):
+        return Confirmation("unreached", _of(next(iter(stopped.values())) or "", reached, finding))
     if reached:
-        return Confirmation("refuted", "it ran while tracing, and nothing happened")
+        quiet = [root for root in reached if not stopped[root]]
+        return Confirmation("refuted", _of("it ran while tracing, and nothing happened", quiet, finding))
     if ran:
-        bounded = any(not trace.complete for trace in ran)
+        bounded = any(not trace.complete for trace in ran.values())
         why = "the recording met its bounds before it came here" if bounded else "tracing never comes here"
-        return Confirmation("unreached", why)
-    return Confirmation("unconfirmed", next(reason for reason in reasons if reason is not None))
+        return Confirmation("unreached", _of(why, ran, finding))
+    root, reason = next(iter(reasons.items()))
+    return Confirmation("unconfirmed", _of(reason or "", [root], finding))
 
 
 def _confirmed(finding: Finding, traces: Mapping[str, Trace], proofs: Mapping[str, Met]) -> Confirmation:
-    first = next(iter(proofs.values()))
-    stopped = next((met for met in proofs.values() if met.answers == 0 and not met.caught), None)
-    if stopped is not None:
-        root = next(root for root, met in proofs.items() if met is stopped)
-        error = traces[root].confirmed.error or stopped.error
-        return Confirmation("confirmed", None, error)
-    if all(met.caught for met in proofs.values()):
-        return Confirmation(
-            "confirmed", "the code under lint catches the exception; its handler is traced", first.error
-        )
-    shown = next((met.error for met in proofs.values() if met.error is not None), None)
-    return Confirmation("confirmed", "it comes after the first failure", shown)
+    """Tells of the proof that says most: where the stock tracer stops, else what is met later, else what is caught."""
+    root = min(proofs, key=lambda root: (proofs[root].caught, proofs[root].answers > 0, proofs[root].error is None))
+    met = proofs[root]
+    if met.caught:
+        reason, error = "the code under lint catches the exception; its handler is traced", met.error
+    elif met.answers:
+        reason, error = AFTER, met.error
+    else:
+        reason, error = "", _stock_error(traces[root], met)
+    return Confirmation("confirmed", _of(reason, proofs, finding) or None, error)
+
+
+def _stock_error(trace: Trace, met: Met) -> Failure | None:
+    """What the stock tracer says where it stopped, if that is where the event was met; else the event's own word."""
+    error, place = trace.confirmed.error, met.place
+    if error is None or place is None:
+        return error or met.error
+    return error if (error.path, error.line, error.column) == (place.path, place.line, place.column) else met.error
+
+
+def _of(reason: str, roots: Iterable[str], finding: Finding) -> str:
+    """The reason, with the modules that it comes from where those are not all of the finding."""
+    named = [root.rpartition("::")[2] for root in roots]
+    if len(named) == len(finding.modules):
+        return reason
+    more = f" and {len(named) - 1} more" if len(named) > 1 else ""
+    where = f"in {named[0]}{more} of {len(finding.modules)} modules"
+    return f"{where}: {reason}" if reason else where
 
 
 def _why_open(finding: Finding, trace: Trace) -> str | None:
@@ -144,15 +180,22 @@ def _why_open(finding: Finding, trace: Trace) -> str | None:
         return trace.confirmed.reason
     if not trace.recorded:
         return f"the recording did not finish: {trace.unfinished}" if trace.unfinished else "it was not recorded"
-    end = next((end for end in trace.ended if end.place and _covers_line(finding.location, end.place)), None)
+    end = next((end for end in trace.ended if end.place and _on_its_lines(finding.location, end.place)), None)
     return None if end is None else f"the recording ended on this line: {_told(end)}"
 
 
-def _failed_as_a_whole(finding: Finding, trace: Trace) -> bool:
-    """Whether the very expression of the finding was rejected: what would have happened inside it was not seen."""
-    return any(
-        met.place is not None and met.error is not None and _equals(finding.location, met.place) for met in trace.met
-    )
+def _stopped_inside(finding: Finding, trace: Trace, is_about: IsAbout) -> str | None:
+    """Why nothing can be said although part of the construct ran: something else was rejected there, or inside it."""
+    for met in trace.met:
+        if met.place is None or (met.error is None and met.answers):
+            continue
+        if is_about(finding.location, met.place):
+            return "it fails for another reason first"
+        if _inside(finding.location, met.place) and not any(
+            is_about(finding.location, place) for place in trace.executed
+        ):
+            return "something inside it fails before"
+    return None
 
 
 def _told(end: Ended) -> str:
@@ -175,7 +218,7 @@ def new_findings(
         if met.family is None or met.caught or traces[root].confirmed.verdict == "traces":
             continue  # a failure that the code under lint catches changes the graph, but keeps nothing from tracing
         kind = kind_of(roots[root], met)
-        if kind is None or any(_says_it(finding, kind) for finding in taken[root]):
+        if kind is None or any(_says_it(finding, met, kind) for finding in taken[root]):
             continue
         finding = _finding(root, met, kind, rules, traces[root])
         if finding is None:
@@ -193,7 +236,7 @@ def _finding(root: str, met: Met, kind: Kind, rules: RuleSet, trace: Trace) -> F
     except KeyError:
         return None
     origin = met.origin or kind.text
-    error = (trace.confirmed.error if met.answers == 0 else None) or met.error
+    error = met.error if met.answers else _stock_error(trace, met)
     return Finding(
         code=rule.code,
         rule=rule.name,
@@ -203,7 +246,7 @@ def _finding(root: str, met: Met, kind: Kind, rules: RuleSet, trace: Trace) -> F
         event=kind.event,
         modules=(root,),
         certainty="conditional" if met.decisions else "always",
-        confirmation=Confirmation("confirmed", "met by the tracer, not predicted", error),
+        confirmation=Confirmation("confirmed", f"not predicted; {AFTER}" if met.answers else "not predicted", error),
     )
 
 
@@ -211,30 +254,8 @@ def _related(first: str, second: str | None) -> bool:
     return any(first in group and second in group for group in _RELATED)
 
 
-def _covers_line(location: Location, place: Place) -> bool:
-    """An instruction of a condition may span its whole statement: its first line counts, or being within it."""
-    if location.path != place.path:
-        return False
-    return location.line <= place.line <= location.end_line or (
-        place.line <= location.line <= location.end_line <= place.last_line and _is_narrow(place)
-    )
-
-
-def _is_narrow(place: Place) -> bool:
-    return place.last_line - place.line < 30
-
-
-def _touches(location: Location, place: Place) -> bool:
-    if place.column is None or place.end_column is None:
-        return True
-    start, end = (place.line, place.column), (place.last_line, place.end_column)
-    return start < (location.end_line, location.end_column) and (location.line, location.column) < end
-
-
-def _equals(location: Location, place: Place) -> bool:
-    return (location.line, location.column, location.end_line, location.end_column) == (
-        place.line, place.column, place.last_line, place.end_column
-    )  # fmt: skip
+def _on_its_lines(location: Location, place: Place) -> bool:
+    return location.path == place.path and location.line <= place.line <= location.end_line
 
 
 def _inside(location: Location, place: Place) -> bool:
@@ -248,12 +269,12 @@ def _inside(location: Location, place: Place) -> bool:
     ) <= (location.end_line, location.end_column)  # fmt: skip
 
 
-def _says_it(finding: Finding, kind: Kind) -> bool:
+def _says_it(finding: Finding, met: Met, kind: Kind) -> bool:
     """Whether a finding already tells of what happened there: a stand-in may make a second event of the first one."""
     if finding.location == kind.location:
         return True
     family = finding.event.partition(".")[0]
-    return family == kind.event.partition(".")[0] and _overlap(finding.location, kind.location)
+    return met.answers > 0 and family == kind.event.partition(".")[0] and _overlap(finding.location, kind.location)
 
 
 def _overlap(first: Location, second: Location) -> bool:

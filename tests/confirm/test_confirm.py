@@ -350,3 +350,54 @@ def test_a_rewrite_is_checked_with_its_edits(project):
 
 def test_no_modules_start_no_worker(project):
     assert project.confirm(python="/nowhere/python").prediction.problems == ()
+
+
+class TestOnlyWhatWasMetAtItsPlace:
+    def test_the_body_of_a_loop_that_the_tracer_never_enters(self, project):
+        path = project.write(
+            "net.py",
+            """
+            class Net(nn.Module):
+                def __init__(self, names={"a": 4}):
+                    super().__init__()
+                    self.convs = nn.ModuleDict({key: nn.Linear(size, 4) for key, size in names.items()})
+
+                def forward(self, feats):
+                    out = [feats]
+                    for name, feat in feats.items():
+                        if name in self.convs:
+                            out.append(self.convs[name](feat))
+                    return out[0]
+            """,
+        )
+        root = project.root(path)
+        project.finding(root, "feats.items()", "iter.for")
+        project.finding(root, "self.convs[name]", "key.lookup")
+        outcome = project.confirm()
+        assert outcome.statuses() == [("iter.for", "confirmed"), ("key.lookup", "unreached")]
+        assert outcome.findings[1].confirmation.error is None
+
+    def test_a_call_whose_argument_is_rejected_before_it(self, project):
+        path = project.write(
+            "net.py",
+            """
+            import numpy as np
+
+            def encode(position, scale):
+                out = torch.zeros(4, 4)
+                out[:, 0::2] = np.sin(position * scale)
+                return out
+
+            class Net(nn.Module):
+                def forward(self, x):
+                    return x + encode(x, np.arange(2.0))
+            """,
+        )
+        root = project.root(path)
+        project.finding(root, "np.sin(position * scale)", "call.numpy")
+        outcome = project.confirm()
+        sine, product = outcome.findings
+        assert sine.confirmation.reason == "only after stand-ins for what fails before"
+        assert sine.confirmation.error.type == "ValueError"
+        assert (product.location.column, product.confirmation.reason) == (27, "not predicted")
+        assert product.confirmation.error == outcome.modules["Net"].error

@@ -2,7 +2,7 @@
 
 import pytest
 
-from fxlint.confirm.match import match
+from fxlint.confirm.match import AFTER, match
 from fxlint.confirm.traces import Ended, Met, Place, Trace
 from fxlint.findings import Confirmed, Failure, Finding, Location
 
@@ -172,6 +172,19 @@ class TestSeveralModules:
     def test_one_that_was_traced_leaves_it_unreached(self):
         assert self.statuses(Trace(Confirmed("not-run", "why")), trace(confirmed=TRACES)) == ["unreached"]
 
+    def test_the_module_that_says_so_is_named_where_others_do_not(self):
+        quiet = trace(confirmed=TRACES, executed=TestWithoutAnEvent.RAN)
+        unknown = Trace(Confirmed("not-run", "why"))
+        assert self.reason(quiet, trace(met("bool", 5))) == "in Other of 2 modules"
+        assert self.reason(unknown, quiet) == "in Other of 2 modules: it ran while tracing, and nothing happened"
+        assert self.reason(trace(confirmed=TRACES), unknown) == "in Net of 2 modules: tracing never comes here"
+        assert self.reason(trace(met("bool", 5)), trace(met("bool", 5))) is None
+
+    def reason(self, first, second):
+        one = finding("bool.if", 5, modules=(ROOT, self.OTHER))
+        (judged,) = match([one], {ROOT: first, self.OTHER: second}).findings
+        return judged.confirmation.reason
+
 
 class TestTheErrorShown:
     def error(self, *events):
@@ -184,7 +197,16 @@ class TestTheErrorShown:
     def test_a_later_one_is_its_own(self):
         later = Failure("TypeError", "int() ...", "net.py", 5, 8)
         confirmation = self.error(met("bool", 5, answers=1, error=later))
-        assert (confirmation.error, confirmation.reason) == (later, "it comes after the first failure")
+        assert (confirmation.error, confirmation.reason) == (later, AFTER)
+
+    def test_one_at_another_place_is_not_quoted(self):
+        """Of two instances the one fails elsewhere first."""
+        elsewhere = Confirmed("fails", None, "Net()", Failure("TraceError", "no", "net.py", 3, 8))
+        own = Failure("TypeError", "int() ...", "net.py", 5, 8)
+        (judged,) = match(
+            [finding("bool.if", 5)], {ROOT: trace(met("bool", 5, error=own), confirmed=elsewhere)}
+        ).findings
+        assert judged.confirmation.error == own
 
     def test_one_that_the_code_catches(self):
         caught = Failure("TypeError", "int() ...", "net.py", 5, 8)
