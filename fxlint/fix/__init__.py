@@ -6,6 +6,7 @@ for an event, the best one first.
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from typing import Final
@@ -128,5 +129,8 @@ def _suggest(finding: Finding, sources: Sources) -> tuple[Suggestion, ...]:
         return ()
     site = Site(finding, source, sources, node)
     families = (*FAMILIES.get(finding.event, ()), branches.other_mode)
-    found = (suggestion for family in families for suggestion in family(site))
-    return tuple(dict.fromkeys(found))
+    found: dict[Suggestion, None] = {}
+    for family in families:
+        with contextlib.suppress(Exception):  # source of a form that a family did not foresee gets no advice from it
+            found.update(dict.fromkeys(family(site)))
+    return tuple(found)

@@ -60,7 +60,8 @@ def bound_method(site: Site) -> Iterator[Suggestion]:
 def own_check(site: Site) -> Iterator[Suggestion]:
     """`torch._assert` for `torch._check`."""
     call = site.node
-    if site.callee in ("torch._check", "torch._check_value", "torch._check_type") and isinstance(call, ast.Call):
+    checks = ("torch._check", "torch._check_value", "torch._check_type")
+    if site.callee in checks and isinstance(call, ast.Call) and call.args:
         said = call.args[1].body if len(call.args) > 1 and isinstance(call.args[1], ast.Lambda) else None
         message = plain_message(said, site.text(call.args[0]))
         new = f"torch._assert({site.text(call.args[0])}, {message})"

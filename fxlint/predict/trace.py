@@ -61,6 +61,8 @@ def trace_root(vm: Machine, root: RootValue) -> Run:
         reason = _no_way_out(vm)
     except RecursionError:
         reason = "the calls nest too deeply to be followed"
+    except Exception as error:
+        reason = f"the analysis failed, which is a bug in fxlint: {type(error).__name__}: {error}"
     if reason is None and vm.unresolved and not vm.failed:
         reason = f"it is not known what {next(iter(vm.unresolved))} does with a traced value"
     return Run(root, tuple(vm.events), vm.failed and reason is None, reason)
