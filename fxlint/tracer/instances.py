@@ -47,6 +47,8 @@ class Candidate:
 
     text: str
     make: Callable[[], Any]
+    of: type | None = None
+    """The class that it has to be an instance of."""
 
 
 Strategy = Callable[[Target], "list[Candidate] | str"]
@@ -116,7 +118,8 @@ def declared(target: Target) -> list[Candidate] | str:
     """The expressions that the user gave, evaluated in the module's namespace."""
     if not target.declared:
         return "no instance is declared"
-    return [Candidate(text, _Expression(text, target.module)) for text in target.declared]
+    of = target.obj if isinstance(target.obj, type) else None
+    return [Candidate(text, _Expression(text, target.module), of) for text in target.declared]
 
 
 def no_arguments(target: Target) -> list[Candidate] | str:
@@ -168,6 +171,7 @@ class Builder:
         self.text = candidate.text
         self.device = device
         self._make = candidate.make
+        self._of = candidate.of
         self._user = user
         self._pristine: torch.nn.Module | None = None
         self._last: Any = None
@@ -184,6 +188,8 @@ class Builder:
             raise CannotBuildError(f"{self.text} raised {told_in_a_line(error, self._user)}") from error
         if not isinstance(made, (torch.nn.Module, FunctionType)):
             raise CannotBuildError(f"{self.text} is a {type(made).__name__}, not a module or a function")
+        if self._of is not None and not isinstance(made, self._of):
+            raise CannotBuildError(f"{self.text} makes an instance of {type(made).__name__}, not of {self._of.__name__}")
         shared = made is self._last
         self._last = made
         if isinstance(made, FunctionType):

@@ -223,6 +223,25 @@ def test_why_there_is_no_instance(work, body, reason):
     assert ended["reason"].startswith(reason)
 
 
+def test_an_instance_of_another_class_is_refused(work):
+    text = """
+    class Other(nn.Module):
+        def forward(self, x):
+            return x
+
+    class Net(nn.Module):
+        def __init__(self, width):
+            super().__init__()
+
+        def forward(self, x):
+            return x
+    """
+    messages = work({"net.py": text}, roots=[root(instances=["Other()"])])
+    assert of_kind(messages, "stock") == []
+    (ended,) = of_kind(messages, "ended")
+    assert ended["reason"] == "Other() makes an instance of Other, not of Net"
+
+
 def test_the_place_of_a_crash_is_told(work):
     text = """
     import ctypes
