@@ -48,7 +48,11 @@ def run(paths: Sequence[str], config: Config, rules: RuleSet, log: Log = lambda 
         files=len(files.paths),
         modules=tuple(sorted(prediction.modules, key=_module_order)),
         findings=tuple(sorted(filter(reported, prediction.findings), key=_finding_order)),
-        problems=tuple(sorted((*files.problems, *prediction.problems), key=_problem_order)),
+        problems=tuple(
+            sorted(
+                (*files.problems, *prediction.problems, *_slips(prediction, config, files.paths)), key=_problem_order
+            )
+        ),
     )
 
 
@@ -77,6 +81,15 @@ def _suggested(prediction: Prediction) -> Prediction:
     from fxlint.fix import with_suggestions
 
     return with_suggestions(prediction)
+
+
+def _slips(prediction: Prediction, config: Config, files: Sequence[str]) -> tuple[Problem, ...]:
+    """What is wrong with the declarations of instances; that costs a confirmation and nothing else."""
+    from fxlint.confirm import slips
+
+    roots = [module.root for module in prediction.modules]
+    file = "" if config.file is None else Path(os.path.relpath(config.file)).as_posix()
+    return slips(roots, files, config.instances, file, (config.root, Path()))
 
 
 def _confirm(prediction: Prediction, rules: RuleSet, config: Config, files: tuple[str, ...]) -> Prediction:

@@ -159,6 +159,18 @@ def test_a_verification_that_could_not_run_is_a_warning_and_changes_no_exit_code
     assert err.splitlines()[0] == "warning: model.py: the import ended the process"
 
 
+def test_a_slip_in_a_declaration_is_a_warning_and_changes_no_exit_code(stages, fxlint):
+    Path("model.py").write_text("# fxlint: trce\n" + MODEL)
+    Path("fxlint.toml").write_text('[instances]\n"model:Nett" = "Nett(4)"\n')
+    code, _, err = fxlint("model.py", "-q")
+    assert code == 0
+    assert err.splitlines() == [
+        "warning: fxlint.toml: instances: 'model:Nett' names no module class: there is no Nett with a forward in that"
+        " file; did you mean Net?",
+        "warning: model.py:1: `# fxlint: trce` says nothing to fxlint; did you mean `trace`?",
+    ]
+
+
 def test_no_python_files_is_a_warning(stages, fxlint):
     Path("empty").mkdir()
     code, _, err = fxlint("empty")

@@ -17,6 +17,7 @@ from fxlint.findings import (
 )
 from fxlint.rules import RuleSet
 
+from .declarations import is_expression, slips
 from .interpreter import NoInterpreterError, find_interpreter
 from .kinds import Kind, kind_of, kind_of_root, read_source
 from .match import match, new_findings
@@ -27,7 +28,7 @@ from .traces import Met, Place, Reading, Trace
 from .tries import checked
 from .work import batches, linted_files
 
-__all__ = ["ConfirmSettings", "confirm"]
+__all__ = ["ConfirmSettings", "confirm", "slips"]
 
 
 def confirm(prediction: Prediction, rules: RuleSet, settings: ConfirmSettings) -> Prediction:
@@ -66,6 +67,8 @@ class _Collected:
         for module in prediction.modules:
             self._roots.setdefault(module.root.path, []).append(module.root.id)
         self._problems: dict[str, Problem] = {}
+        self._refused: dict[Problem, None] = {}
+        self._lines = {module.root.id: module.root.line for module in prediction.modules}
 
     def _spell(self, path: str) -> tuple[str, bool]:
         known = self._linted.get(path)
@@ -74,6 +77,8 @@ class _Collected:
     def take(self, message: Message) -> None:
         if message["kind"] == "failed":
             self._failed(message)
+        elif message["kind"] == "refused":
+            self._refuse(message)
         elif "root" in message:
             self._readings[message["root"]].take(message)
 
@@ -94,11 +99,18 @@ class _Collected:
                 reason = f"{reason} ({spelled}:{place['line']})"
         self._problems[path] = Problem(path, f"not traced: {reason}", line, stage="confirm")
 
+    def _refuse(self, message: Message) -> None:
+        """A declared instance that cannot be used; where it is no expression at all, that is told without torch."""
+        if is_expression(message["instance"]):
+            root = message["root"]
+            told = f"instance of {root.rpartition('::')[2]} not used: {message['reason']}"
+            self._refused[Problem(message["file"], told, self._lines[root], stage="confirm")] = None
+
     def traces(self) -> dict[str, Trace]:
         return {root: reading.trace() for root, reading in self._readings.items()}
 
     def problems(self) -> tuple[Problem, ...]:
-        return tuple(problem for _, problem in sorted(self._problems.items()))
+        return (*(problem for _, problem in sorted(self._problems.items())), *self._refused)
 
 
 class _Sources:

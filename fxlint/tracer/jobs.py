@@ -12,9 +12,9 @@ with file = {"id", "file": path, "module": dotted name, "package": whether the n
 {"param_shapes_constant": true}.
 
 Answers are messages {"file", "kind", ...}: "stage" as it goes on; "failed" where the file could not be imported; per
-root "stock" (with "instance"), "recording", "suggestion" (with "suggestion": id) and "ended" when all is said, with
-"reason" where the root could not be traced; "done" after the last root of a file. A message may "allow" so many seconds
-to the next one.
+root "stock" (with "instance"), "refused" (a declared "instance" that cannot be used), "recording", "suggestion" (with
+"suggestion": id) and "ended" when all is said, with "reason" where the root could not be traced; "done" after the last
+root of a file. A message may "allow" so many seconds to the next one.
 """
 
 from __future__ import annotations
@@ -191,6 +191,8 @@ def _trace_root(root: Spec, module: ModuleType, send: Send, settings: Settings) 
             usable = usable or candidate
         except CannotBuildError as error:
             reason = reason or str(error)
+            if candidate.text in root["instances"]:
+                send({"kind": "refused", "instance": candidate.text, "reason": str(error)})
     if usable is None:
         send({"kind": "ended", "reason": reason, "place": None})
         return

@@ -401,3 +401,38 @@ class TestOnlyWhatWasMetAtItsPlace:
         assert sine.confirmation.error.type == "ValueError"
         assert (product.location.column, product.confirmation.reason) == (27, "not predicted")
         assert product.confirmation.error == outcome.modules["Net"].error
+
+
+class TestInstancesOfAnotherClass:
+    TEXT = """
+    class Other(nn.Module):
+        def forward(self, x):
+            return x
+
+    class Net(nn.Module):
+        def __init__(self, width):
+            super().__init__()
+
+        def forward(self, x):
+            return len(x)
+
+    class Wide(Net):
+        pass
+    """
+
+    def test_it_is_refused_and_that_is_told(self, project):
+        path = project.write("net.py", self.TEXT)
+        root = project.root(path, instances=["Other()"])
+        project.finding(root, "len(x)", "len.call")
+        outcome = project.confirm()
+        assert outcome.modules["Net"].verdict == "not-run"
+        assert outcome.findings[0].confirmation.reason == "Other() makes an instance of Other, not of Net"
+        (problem,) = outcome.problems
+        assert (problem.path, problem.line, problem.stage) == (path, root.line, "confirm")
+        assert problem.message == "instance of Net not used: Other() makes an instance of Other, not of Net"
+
+    def test_a_subclass_will_do_and_the_others_are_traced(self, project):
+        project.root(project.write("net.py", self.TEXT), instances=["Other()", "Wide(4)"])
+        outcome = project.confirm()
+        assert (outcome.modules["Net"].verdict, outcome.modules["Net"].instance) == ("fails", "Wide(4)")
+        assert len(outcome.problems) == 1

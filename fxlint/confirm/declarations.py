@@ -1,0 +1,143 @@
+"""Slips in what the user declares, in comments and in the configuration: each would otherwise go unheard."""
+
+from __future__ import annotations
+
+import ast
+import difflib
+import io
+import re
+import tokenize
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from pathlib import Path
+
+from fxlint.findings import Problem, Root
+
+from .kinds import read_source
+from .names import module_name
+
+_COMMENT = re.compile(r"#\s*fxlint:\s*(?P<said>(?P<word>[\w-]*).*?)\s*$")
+_KNOWN = ("instance", "trace")
+
+
+def slips(
+    roots: Sequence[Root],
+    files: Iterable[str],
+    instances: Mapping[str, tuple[str, ...]],
+    config: str,
+    folders: Sequence[Path],
+) -> tuple[Problem, ...]:
+    """One problem per slip. ``instances`` are those of the configuration file ``config``; their keys start in
+    ``folders``. A key that names a file which exists, but is not linted this time, is no slip.
+    """
+    files = tuple(files)
+    return (*_in_comments(roots, files), *_in_configuration(roots, files, instances, config, folders))
+
+
+def _in_comments(roots: Sequence[Root], files: Iterable[str]) -> Iterator[Problem]:
+    declared: dict[str, set[str]] = {}
+    for root in roots:
+        declared.setdefault(root.path, set()).update(root.instances)
+    for path in files:
+        for line, said, word in _comments(read_source(path)):
+            message = _slip_in_comment(said, word, declared.get(path, set()))
+            if message is not None:
+                yield Problem(path, message, line, stage="confirm")
+
+
+def _slip_in_comment(said: str, word: str, declared: set[str]) -> str | None:
+    if word not in _KNOWN:
+        near = difflib.get_close_matches(word, _KNOWN, n=1, cutoff=0.5)
+        hint = f"; did you mean `{near[0]}`?" if near else "; known are `instance=...` and `trace`"
+        return f"`# fxlint: {said}` says nothing to fxlint{hint}"
+    rest = said.removeprefix(word).strip()
+    if word == "trace":
+        return None if not rest else f"`# fxlint: {said}` is not understood: nothing may follow `trace`"
+    expression = rest.removeprefix("=").strip()
+    if not rest.startswith("=") or not expression:
+        return f"`# fxlint: {said}` is not understood; write `instance=` and an expression that makes one"
+    wrong = _syntax_error(expression)
+    if wrong is not None:
+        return f"`# fxlint: {said}` is no expression: {wrong}"
+    if expression not in declared:
+        return f"`# fxlint: {said}` stands beside no module class with a forward"
+    return None
+
+
+def _in_configuration(
+    roots: Sequence[Root],
+    files: Sequence[str],
+    instances: Mapping[str, tuple[str, ...]],
+    config: str,
+    folders: Sequence[Path],
+) -> Iterator[Problem]:
+    if not instances:
+        return
+    known = {
+        (place, root.qualname)
+        for root in roots
+        for place in (str(Path(root.path).resolve()), module_name(Path(root.path)).name)
+    }
+    linted = {place for path in files for place in (str(Path(path).resolve()), module_name(Path(path)).name)}
+    for key, expressions in instances.items():
+        owner, separator, qualname = key.partition("::")
+        if not separator:
+            owner, _, qualname = key.partition(":")
+        places = [str((folder / owner).resolve()) for folder in folders] if separator else [owner]
+        if not any((place, qualname) in known for place in places):
+            message = _slip_in_key(owner, qualname, places, bool(separator), known, linted, folders)
+            if message is not None:
+                yield Problem(config, f"instances: '{key}' {message}", stage="confirm")
+        for expression in expressions:
+            wrong = _syntax_error(expression)
+            if wrong is not None:
+                yield Problem(config, f"instances: '{key}': `{expression}` is no expression: {wrong}", stage="confirm")
+
+
+def _slip_in_key(
+    owner: str,
+    qualname: str,
+    places: Sequence[str],
+    is_path: bool,
+    known: set[tuple[str, str]],
+    linted: set[str],
+    folders: Sequence[Path],
+) -> str | None:
+    if any(place in linted for place in places):
+        here = [name for place, name in known if place in places]
+        near = difflib.get_close_matches(qualname, here, n=1, cutoff=0.5)
+        hint = f"; did you mean {near[0]}?" if near else ""
+        return f"names no module class: there is no {qualname} with a forward in that file{hint}"
+    dotted = owner.replace(".", "/")
+    candidates = [owner] if is_path else [f"{dotted}.py", f"{dotted}/__init__.py"]
+    exists = any(
+        (folder / source / name).is_file() for folder in folders for source in ("", "src") for name in candidates
+    )
+    return None if exists else f"names no file: there is no {'file' if is_path else 'module'} {owner}"
+
+
+def _comments(source: str) -> Iterator[tuple[int, str, str]]:
+    """(line, what is said to fxlint, its first word) of each comment."""
+    if "fxlint:" not in source:
+        return
+    try:
+        for token in tokenize.generate_tokens(io.StringIO(source).readline):
+            found = _COMMENT.match(token.string) if token.type == tokenize.COMMENT else None
+            if found:
+                yield token.start[0], found["said"], found["word"]
+    except (tokenize.TokenError, SyntaxError):
+        return
+
+
+def _syntax_error(expression: str) -> str | None:
+    """What is wrong with an expression; None where nothing is."""
+    try:
+        ast.parse(expression.strip(), mode="eval")
+    except SyntaxError as error:
+        return error.msg
+    except (ValueError, RecursionError, MemoryError) as error:
+        return str(error) or type(error).__name__
+    return None
+
+
+def is_expression(text: str) -> bool:
+    return _syntax_error(text) is None
