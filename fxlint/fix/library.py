@@ -22,7 +22,7 @@ def leaf(site: Site) -> Iterator[Suggestion]:
         tracer=f"{site.source.path}::{'.'.join(reversed(names))}",
     )
     yield site.advice(
-        f"hold a `{site.callee}` as a submodule and write forward around it, instead of inheriting from it"
+        f"hold a `{site.names[0]}` as a submodule and write forward around it, instead of inheriting from it"
     )
 
 
@@ -60,8 +60,8 @@ def bound_method(site: Site) -> Iterator[Suggestion]:
 def own_check(site: Site) -> Iterator[Suggestion]:
     """`torch._assert` for `torch._check`."""
     call = site.node
-    checks = ("torch._check", "torch._check_value", "torch._check_type")
-    if site.callee in checks and isinstance(call, ast.Call) and call.args:
+    checks = ("_check", "_check_value", "_check_type")
+    if isinstance(call, ast.Call) and call.args and site.text(call.func).rpartition(".")[2] in checks:
         said = call.args[1].body if len(call.args) > 1 and isinstance(call.args[1], ast.Lambda) else None
         message = plain_message(said, site.text(call.args[0]))
         new = f"torch._assert({site.text(call.args[0])}, {message})"

@@ -47,9 +47,9 @@ class Site:
         return self.source.class_of(self.node)
 
     @property
-    def callee(self) -> str:
-        """The name by which the message tells what was called."""
-        return self.finding.message.split("`")[1] if self.finding.message.count("`") > 1 else ""
+    def names(self) -> list[str]:
+        """What the message quotes; the qualified name of what is called is among it where the rule tells it."""
+        return self.finding.message.split("`")[1::2]
 
     @cached_property
     def parameter(self) -> Parameter | None:

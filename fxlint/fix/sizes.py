@@ -212,7 +212,7 @@ def _starred_target(site: Site, node: ast.Tuple) -> Iterator[Suggestion]:
 
 def root(site: Site) -> Iterator[Suggestion]:
     """`n ** 0.5` for `sqrt(n)`."""
-    if site.callee.endswith("sqrt"):
+    if "math.sqrt" in site.names:
         yield from _rewritten(site, _power, "write it as a power, which every Tracer records")
 
 
