@@ -94,7 +94,7 @@ def test_clean_is_0_with_the_summary_on_standard_error(stages, fxlint):
 def test_findings_are_1_and_go_to_standard_output(stages, fxlint):
     stages.finds(finding())
     code, out, err = fxlint("model.py", "--output-format", "concise")
-    assert (code, out) == (1, "model.py:2:12: FX120 FX120 message\n")
+    assert (code, out) == (1, "model.py:2:12: FX120 FX120 message (error)\n")
     assert err == CLEAN.replace("0 findings", "1 finding: 0 confirmed, 0 refuted, 0 unreached, 1 unconfirmed")
 
 
@@ -142,7 +142,7 @@ def test_without_fail_on_warnings_count(stages, fxlint):
 def test_an_input_that_cannot_be_linted_is_2_and_the_rest_is_reported(stages, fxlint):
     stages.finds(finding(), problems=(Problem("broken.py", "could not parse:\ninvalid syntax", 3),))
     code, out, err = fxlint("model.py", "--output-format", "concise")
-    assert (code, out) == (2, "model.py:2:12: FX120 FX120 message\n")
+    assert (code, out) == (2, "model.py:2:12: FX120 FX120 message (error)\n")
     assert err.splitlines()[0] == "error: broken.py:3: could not parse: invalid syntax"
 
 
@@ -165,8 +165,8 @@ def test_a_slip_in_a_declaration_is_a_warning_and_changes_no_exit_code(stages, f
     code, _, err = fxlint("model.py", "-q")
     assert code == 0
     assert err.splitlines() == [
-        "warning: fxlint.toml: instances: 'model:Nett' names no module class: there is no Nett with a forward in that"
-        " file; did you mean Net?",
+        "warning: fxlint.toml: instances: 'model:Nett' names no module class: "
+        + "there is no Nett with a forward in that file; did you mean Net?",
         "warning: model.py:1: `# fxlint: trce` says nothing to fxlint; did you mean `trace`?",
     ]
 
@@ -272,7 +272,7 @@ def test_the_report_can_go_to_a_file(stages, fxlint):
     stages.finds(finding())
     code, out, err = fxlint("model.py", "--output-format", "concise", "--output-file", "report.txt")
     assert (code, out) == (1, "")
-    assert Path("report.txt").read_text() == "model.py:2:12: FX120 FX120 message\n"
+    assert Path("report.txt").read_text() == "model.py:2:12: FX120 FX120 message (error)\n"
     assert err
 
 

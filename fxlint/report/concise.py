@@ -1,4 +1,4 @@
-"""One line per finding: ``path:line:column: CODE message``, for editors, grep and logs."""
+"""One line per finding: ``path:line:column: CODE message (severity)``, for editors, grep and logs."""
 
 from __future__ import annotations
 
@@ -14,7 +14,8 @@ def render(report: Report, options: Options) -> str:
 
 
 def line(finding: Finding) -> str:
-    """One finding; ``(confirmed)`` at the end where the tracer met it there."""
+    """One finding; at the end its severity, and ``confirmed`` where the tracer met it there."""
     place = finding.location
-    proof = " (confirmed)" if finding.confirmation.status == "confirmed" else ""
-    return f"{place.path}:{place.line}:{place.column}: {finding.code} {one_line(finding.message)}{proof}"
+    proof = ", confirmed" if finding.confirmation.status == "confirmed" else ""
+    said = f"{finding.code} {one_line(finding.message)} ({finding.severity}{proof})"
+    return f"{place.path}:{place.line}:{place.column}: {said}"

@@ -100,8 +100,8 @@ class _Page:
     def _header(self, finding: Finding) -> None:
         place = finding.location
         where = (f"{printable(place.path)}:{place.line}:{place.column}: ", "bold")
-        code = (finding.code, _COLORS[finding.severity])
-        self._line(Text.assemble(where, code, f" {one_line(finding.message)}"))
+        severity = (f"{finding.severity} {finding.code}", _COLORS[finding.severity])
+        self._line(Text.assemble(where, severity, f" {one_line(finding.message)}"))
 
     def _frame(self, place: Location) -> Iterator[Text]:
         """The lines of the span under carets, after one line of context; nothing where the file is gone."""

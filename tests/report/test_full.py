@@ -99,7 +99,7 @@ def test_form_feeds_and_odd_line_separators_do_not_shift_the_lines(options):
 def test_without_the_file_there_is_no_frame(options):
     assert frame(options, "", 7, 1, 7, 3) == []
     (options.base / "a.py").unlink()
-    assert "a.py:7:1: FX101 m\n" in render(Report(1, (), (finding(7, 1, 7, 3),)), options)
+    assert "a.py:7:1: error FX101 m\n" in render(Report(1, (), (finding(7, 1, 7, 3),)), options)
 
 
 def test_neither_source_nor_messages_can_drive_the_terminal(options):

@@ -24,7 +24,7 @@ def test_what_would_end_a_command_or_a_property_is_escaped(options):
     row = render(Report(1, (), (odd,)), options).splitlines()[0]
     assert row == (
         "::error title=FX101 branch,file=a%2Cb%3Ac%25%0D%0A.py,line=1,endLine=1,col=1,endColumn=2"
-        "::a,b:c%25%0D%0A.py:1:1: FX101 50%25 of `x`, a:b"
+        "::a,b:c%25%0D%0A.py:1:1: FX101 50%25 of `x`, a:b (error)"
     )
 
 
@@ -43,7 +43,7 @@ def test_ten_annotations_of_a_level_and_the_rest_in_the_log(options):
     assert levels(output).count("error") == RENDERED
     assert levels(output).count("notice") == RENDERED  # the summary is one of them
     plain = [row for row in output.splitlines() if not row.startswith("::")]
-    assert plain[0] == "a.py:11:1: FX101 m"
+    assert plain[0] == "a.py:11:1: FX101 m (error)"
     assert len(plain) == 4 + 3
     last = output.splitlines()[-1]
     assert last.endswith("GitHub shows 10 annotations of a level; the log of this step lists 7 more")
