@@ -99,7 +99,8 @@ class Site:
 
     def replacement(self, text: str, node: ast.expr, new: str) -> Suggestion:
         """One expression for another, shown in the text."""
-        return self.rewrite(f"{text}: `{' '.join(new.split())}`", self.source.replace_fitting(node, new))
+        old, shown = (" ".join(one.split()) for one in (self.text(node), new))
+        return self.rewrite(f"{text}: replace `{old}` by `{shown}`", self.source.replace_fitting(node, new))
 
     def advice(self, text: str) -> Suggestion:
         """A way out that nobody can write without knowing what the code is for."""

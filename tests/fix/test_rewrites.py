@@ -161,6 +161,11 @@ class TestMessages:
         assert made.rewrites("call.torch")[0] == net(f"torch._assert(x.dim() == 2, {said})\nreturn x")
 
 
+def test_the_text_says_what_is_replaced_by_what(suggested):
+    one = suggested(net("return x / len(x)")).of("len.call", "rewrite")[0]
+    assert one.text == "take the size instead: replace `len(x)` by `x.size(0)`"
+
+
 class TestMode:
     BODY = "if {} and torch.isnan(x).any():\n    raise ValueError('nan')\nreturn x"
 
