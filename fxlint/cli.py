@@ -191,11 +191,10 @@ def _width() -> int:
 
 
 def _problem(problem: Problem) -> str:
-    from fxlint.report.text import one_line
+    from fxlint.report.text import one_line, placed
 
-    place = problem.path if problem.line is None else f"{problem.path}:{problem.line}"
     level = "error" if problem.stage == "input" else "warning"
-    return f"{level}: {one_line(f'{place}: {problem.message}')}"
+    return f"{level}: {one_line(placed(problem))}"
 
 
 def _log(line: str) -> None:

@@ -159,16 +159,19 @@ def test_a_verification_that_could_not_run_is_a_warning_and_changes_no_exit_code
     assert err.splitlines()[0] == "warning: model.py: the import ended the process"
 
 
+def test_a_problem_without_a_file_is_told_without_a_place(stages, fxlint):
+    stages.confirmed = Prediction((NET,), (), (Problem("", "nothing was traced: no torch", stage="confirm"),))
+    assert fxlint("model.py", "-q")[2] == "warning: nothing was traced: no torch\n"
+
+
 def test_a_slip_in_a_declaration_is_a_warning_and_changes_no_exit_code(stages, fxlint):
     Path("model.py").write_text("# fxlint: trce\n" + MODEL)
     Path("fxlint.toml").write_text('[instances]\n"model:Nett" = "Nett(4)"\n')
     code, _, err = fxlint("model.py", "-q")
     assert code == 0
-    assert err.splitlines() == [
-        "warning: fxlint.toml: instances: 'model:Nett' names no module class: "
-        + "there is no Nett with a forward in that file; did you mean Net?",
-        "warning: model.py:1: `# fxlint: trce` says nothing to fxlint; did you mean `trace`?",
-    ]
+    key, comment = err.splitlines()
+    assert key.startswith("warning: fxlint.toml: instances: 'model:Nett' names no module class: ")
+    assert comment == "warning: model.py:1: `# fxlint: trce` says nothing to fxlint; did you mean `trace`?"
 
 
 def test_no_python_files_is_a_warning(stages, fxlint):

@@ -8,7 +8,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from fxlint.findings import Check, Edit, Failure, Finding, Prediction, Suggestion
+from fxlint.findings import Check, Edit, Failure, Finding, Location, Prediction, Suggestion
 
 from .kinds import read_source
 from .traces import Trace
@@ -51,7 +51,8 @@ def checked(finding: Finding, number: int, traces: Mapping[str, Trace]) -> Findi
     first = _first(finding)
     found = []
     for position, suggestion in enumerate(finding.suggestions):
-        check = _check(suggestion, [trace.checks.get(_id(number, position)) for trace in known], known)
+        tried = [trace.checks.get(_id(number, position)) for trace in known]
+        check = _check(suggestion, tried, known, finding.location)
         if check.verdict == "fails" and suggestion is first:
             check = _with_the_others(known) or check
         safe = check.verdict == "traces" and check.equal_outputs is True
@@ -59,7 +60,7 @@ def checked(finding: Finding, number: int, traces: Mapping[str, Trace]) -> Findi
     return replace(finding, suggestions=tuple(found))
 
 
-def _check(suggestion: Suggestion, checks: Sequence[Check | None], known: Sequence[Trace]) -> Check:
+def _check(suggestion: Suggestion, checks: Sequence[Check | None], known: Sequence[Trace], place: Location) -> Check:
     """What came of a suggestion on the root where it went best."""
     if suggestion.is_advice:
         return Check("not-run", reason="it is advice")
@@ -67,9 +68,22 @@ def _check(suggestion: Suggestion, checks: Sequence[Check | None], known: Sequen
     if best is None:
         reason = next((trace.confirmed.reason for trace in known if trace.confirmed.reason), "it was not tried")
         return Check("not-run", reason=reason)
-    if best.error is None or suggestion.kind == "wrap":
+    if best.error is None:
         return best
-    return replace(best, error=_before_edits(best.error, suggestion.edits))
+    error = best.error if suggestion.kind == "wrap" else _before_edits(best.error, suggestion.edits)
+    if best.verdict == "fails" and not _is_at(error, place) and _is_first(error, best, checks, known):
+        return replace(best, error=error, reason="another failure comes first")
+    return replace(best, error=error)
+
+
+def _is_at(error: Failure, place: Location) -> bool:
+    return error.path == place.path and error.line is not None and place.line <= error.line <= place.end_line
+
+
+def _is_first(error: Failure, best: Check, checks: Sequence[Check | None], known: Sequence[Trace]) -> bool:
+    """Whether the root fails just there without the suggestion too: then the trace never came to what it changes."""
+    before = known[next(number for number, check in enumerate(checks) if check is best)].confirmed.error
+    return before is not None and (before.type, before.path, before.line) == (error.type, error.path, error.line)
 
 
 def _with_the_others(known: Sequence[Trace]) -> Check | None:

@@ -121,11 +121,8 @@ class _Page:
             yield Text(f"{'':>7} | ...", "cyan")
 
     def _suggestion(self, suggestion: Suggestion) -> None:
-        if suggestion.checked is not None and suggestion.checked.verdict == "fails":
-            self._paragraph("partly", one_line(suggestion.text))
-            self._paragraph("", check(suggestion.checked))
-            return
-        self._paragraph("help", one_line(suggestion.text))
+        partly = suggestion.checked is not None and suggestion.checked.verdict == "fails"
+        self._paragraph("partly" if partly else "help", one_line(suggestion.text))
         for edit in suggestion.edits:
             self._edit(edit)
         if suggestion.checked is None or suggestion.is_advice:
@@ -203,11 +200,6 @@ def _modules(modules: tuple[str, ...]) -> str:
 
 def _status(confirmation: Confirmation) -> str:
     reason = f": {one_line(confirmation.reason)}" if confirmation.reason else ""
-    said = {
-        "confirmed": "confirmed, the tracer met it here",
-        "refuted": "refuted, this ran while tracing and nothing happened",
-        "unreached": "unreached, no trace came here",
-        "unconfirmed": "unconfirmed",
-    }[confirmation.status]
+    said = "confirmed, the tracer met it here" if confirmation.status == "confirmed" else confirmation.status
     error = f"; {failure(confirmation.error)}" if confirmation.error else ""
     return f"{said}{reason}{error}"

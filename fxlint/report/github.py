@@ -12,7 +12,7 @@ from fxlint.findings import Finding, Problem, Report
 from fxlint.report import Options
 from fxlint.report.concise import line
 from fxlint.report.summary import standing, summary_line
-from fxlint.report.text import one_line
+from fxlint.report.text import one_line, placed
 
 RENDERED = 10
 """Annotations of one level that GitHub shows for one step."""
@@ -27,7 +27,7 @@ def render(report: Report, options: Options) -> str:
     rest: list[str] = []
     for problem in report.problems:
         level = "error" if problem.stage == "input" else "warning"
-        _place(level, _problem(level, problem), f"{problem.path}: {one_line(problem.message)}", room, annotations, rest)
+        _place(level, _problem(level, problem), one_line(placed(problem)), room, annotations, rest)
     for finding in standing(report):
         level = _LEVELS[finding.severity]
         _place(level, _finding(level, finding), line(finding), room, annotations, rest)
@@ -60,10 +60,12 @@ def _finding(level: str, finding: Finding) -> str:
 
 
 def _problem(level: str, problem: Problem) -> str:
-    properties = {"title": "fxlint", "file": problem.path}
+    properties = {"title": "fxlint"}
+    if problem.path:
+        properties["file"] = problem.path
     if problem.line is not None:
         properties["line"] = str(problem.line)
-    return _command(level, properties, f"{problem.path}: {problem.message}")
+    return _command(level, properties, f"{problem.path}: {problem.message}" if problem.path else problem.message)
 
 
 def _command(level: str, properties: dict[str, str], message: str) -> str:

@@ -90,14 +90,16 @@ def _result(finding: Finding, rule_index: int, fingerprint: str, options: Option
 
 
 def _notification(problem: Problem, options: Options) -> dict[str, Any]:
-    place: dict[str, Any] = {"artifactLocation": {"uri": _uri(problem.path, options.base)}}
-    if problem.line is not None:
-        place["region"] = {"startLine": problem.line}
-    return {
+    told: dict[str, Any] = {
         "level": "error" if problem.stage == "input" else "warning",
         "message": {"text": one_line(problem.message)},
-        "locations": [{"physicalLocation": place}],
     }
+    if problem.path:
+        place: dict[str, Any] = {"artifactLocation": {"uri": _uri(problem.path, options.base)}}
+        if problem.line is not None:
+            place["region"] = {"startLine": problem.line}
+        told["locations"] = [{"physicalLocation": place}]
+    return told
 
 
 def _physical(location: Location, options: Options) -> dict[str, Any]:

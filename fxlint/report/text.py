@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from fxlint.findings import Check, Failure
+from fxlint.findings import Check, Failure, Problem
 
 _CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u2028-\u202e\u2066-\u2069]")
 
@@ -17,6 +17,14 @@ def printable(text: str) -> str:
 def one_line(text: str) -> str:
     """``text`` on one line, runs of white space as one space."""
     return printable(" ".join(text.split()))
+
+
+def placed(problem: Problem) -> str:
+    """``path:line: message``, without what the problem does not have."""
+    if not problem.path:
+        return problem.message
+    place = problem.path if problem.line is None else f"{problem.path}:{problem.line}"
+    return f"{place}: {problem.message}"
 
 
 def failure(error: Failure) -> str:
@@ -33,7 +41,11 @@ def check(result: Check) -> str:
     if result.verdict == "not-run":
         return f"not tried: {one_line(result.reason)}" if result.reason else "not tried"
     if result.verdict == "fails":
-        return f"tried: then {failure(result.error)}" if result.error else "tried: still fails"
+        if result.error is None:
+            return "tried: still fails"
+        if result.reason:
+            return f"tried: {one_line(result.reason)}: {failure(result.error)}"
+        return f"tried: this place is passed; the next failure is {failure(result.error)}"
     nodes = f", {result.graph.nodes} nodes" if result.graph else ""
     outputs = {None: "", True: ", equal outputs", False: ", but the outputs differ"}[result.equal_outputs]
     reason = f", {one_line(result.reason)}" if result.reason else ""

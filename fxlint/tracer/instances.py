@@ -189,7 +189,8 @@ class Builder:
         if not isinstance(made, (torch.nn.Module, FunctionType)):
             raise CannotBuildError(f"{self.text} is a {type(made).__name__}, not a module or a function")
         if self._of is not None and not isinstance(made, self._of):
-            raise CannotBuildError(f"{self.text} makes an instance of {type(made).__name__}, not of {self._of.__name__}")
+            wrong, right = type(made).__name__, self._of.__name__
+            raise CannotBuildError(f"{self.text} makes an instance of {wrong}, not of {right}")
         shared = made is self._last
         self._last = made
         if isinstance(made, FunctionType):

@@ -138,3 +138,8 @@ class TestWhatComesBack:
         error = Failure("TraceError", "next", path, met, 5)
         way = self.outcome(path, Suggestion("rewrite", "", edits), trace(_0_0=Check("fails", error)))
         assert way.checked.error.line == told
+
+    def test_a_failure_that_is_there_without_it_too_comes_first(self, path):
+        before = Trace(Confirmed("fails", error=Failure("TraceError", "next", "other.py", 7, 9)), checks={"0.0": FAILS})
+        assert self.outcome(path, replace(path, 2, "one"), before).checked.reason == "another failure comes first"
+        assert self.outcome(path, replace(path, 2, "one"), trace(_0_0=FAILS)).checked.reason is None

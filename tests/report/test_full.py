@@ -127,6 +127,18 @@ def test_a_module_that_a_finding_explains_is_not_shown_again(options):
     assert "a.py:3: Net" not in render(Report(1, (failing,), (explained,)), options)
 
 
+def test_a_status_is_told_once(options):
+    def said(status, reason):
+        one = replace(finding(1, 1, 1, 2), confirmation=Confirmation(status, reason))
+        page = render(Report(1, (), (one,)), options)
+        return next(row.partition("tracer:  ")[2] for row in page.splitlines() if "tracer:" in row)
+
+    ran = "it ran while tracing, and nothing happened"
+    assert said("refuted", ran) == f"refuted: {ran}"
+    assert said("unreached", "tracing never comes here") == "unreached: tracing never comes here"
+    assert said("confirmed", "in Net of 2 modules") == "confirmed, the tracer met it here: in Net of 2 modules"
+
+
 class TestSuggestions:
     """What was tried and does not trace is not shown as a fix."""
 
@@ -145,8 +157,17 @@ class TestSuggestions:
 
     def test_what_gets_past_the_place_and_then_fails_is_told_with_the_next_error(self, options):
         page = self.page(options, self.tried("write it anew", "fails", 9))
-        assert "partly:  write it anew\n           tried: then TraceError: again (a.py:9:1)" in page
+        assert page.endswith(
+            "  partly:  write it anew\n"
+            "           a.py:3: write `new`\n"
+            "           tried: this place is passed; the next failure is TraceError: again (a.py:9:1)\n\n"
+        )
         assert "help:" not in page
+
+    def test_what_another_failure_hides_is_not_told_as_a_failure_of_its_own(self, options):
+        check = Check("fails", Failure("TraceError", "again", "a.py", 1, 1), reason="another failure comes first")
+        page = self.page(options, replace(self.tried("write it anew", "fails"), checked=check))
+        assert "tried: another failure comes first: TraceError: again (a.py:1:1)" in page
 
     def test_where_something_traces_nothing_else_is_shown(self, options):
         one, two = self.tried("way one", "fails", 9), self.tried("way two", "traces", reason="with others")

@@ -55,3 +55,9 @@ def test_levels_follow_the_severity_and_the_stage(options):
     assert levels(render(Report(1, (), findings, problems), options)) == [
         "error", "warning", "error", "warning", "notice", "notice"
     ]  # fmt: skip
+
+
+def test_a_problem_without_a_file_has_no_place(options):
+    problem = Problem("", "nothing was traced", stage="confirm")
+    rows = render(Report(1, (), (), (problem,)), options).splitlines()
+    assert rows[0] == "::warning title=fxlint::nothing was traced"

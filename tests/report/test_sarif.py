@@ -6,7 +6,7 @@ from pathlib import Path
 
 import jsonschema
 
-from fxlint.findings import Report
+from fxlint.findings import Problem, Report
 from fxlint.report.sarif import render
 from fxlint.report.sources import Sources
 
@@ -93,3 +93,9 @@ def test_fingerprints_differ_between_findings_on_equal_lines(report, options):
     twice = replace(report, findings=(report.findings[0], report.findings[0]))
     first, second = fingerprints(twice, options)
     assert first != second
+
+
+def test_a_problem_without_a_file_has_no_location(empty, options):
+    problem = Problem("", "nothing was traced", stage="confirm")
+    (invocation,) = run(replace(empty, problems=(problem,)), options)["invocations"]
+    assert "locations" not in invocation["toolExecutionNotifications"][0]
