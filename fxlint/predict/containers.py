@@ -87,7 +87,7 @@ def _iterate_instance(vm: Machine, frame: Frame, value: Instance, node: ast.AST,
         return iterate(vm, frame, result, node, kind)
     if isinstance(value.children, Sequence):
         items = [attributes.as_seen(vm, value, child, node) for child in value.children.items]
-        return Sequence("tuple", items, value.children.rest)
+        return Sequence("tuple", items, value.children.rest, optional=value.children.optional)
     if isinstance(value.children, Mapping):
         return iterate(vm, frame, value.children, node, kind)
     return Sequence("tuple", [], UNKNOWN)

@@ -417,10 +417,22 @@ def _generate_level(
     generator, *inner = generators
     iterable = expression(vm, frame, generator.iter)
     spread = containers.iterate(vm, frame, iterable, generator.iter, "iter.comprehension", whole=whole)
-    for position, value in enumerate([*spread.items, *([spread.rest] if spread.rest is not None else [])]):
-        known = exact and position < len(spread.items)
+    for value in spread.items:
         containers.assign(vm, frame, generator.target, value)
-        _filtered(vm, frame, generator.ifs, inner, body, known)
+        _filtered(vm, frame, generator.ifs, inner, body, exact)
+    if spread.rest is None:
+        return
+    rest = spread.rest
+
+    def run() -> bool:
+        containers.assign(vm, frame, generator.target, rest)
+        _filtered(vm, frame, generator.ifs, inner, body, False)
+        return True
+
+    if spread.optional and not spread.items:
+        vm.fork(generator.iter, run, lambda: True)
+    else:
+        run()
 
 
 def _filtered(

@@ -727,7 +727,7 @@ def _copy_to(kind: str) -> Model:
         if value is None:
             return Sequence(kind, [])  # type: ignore[arg-type]
         spread = containers.iterate(vm, frame, value, node, "iter.call")
-        return Sequence(kind, list(spread.items), spread.rest)  # type: ignore[arg-type]
+        return Sequence(kind, list(spread.items), spread.rest, optional=spread.optional)  # type: ignore[arg-type]
 
     return model
 

@@ -56,7 +56,7 @@ def initialise(vm: Machine, frame: Frame, base: str, created: Instance, args: Ar
         given = args.get(0, "modules") or args.get(0, "values")
         items = containers.iterate(vm, frame, given, node, "iter.call") if given is not None else Sequence("list", [])
         _adopt(items.members())
-        created.children = Sequence("list", list(items.items), items.rest)
+        created.children = Sequence("list", list(items.items), items.rest, optional=items.optional)
     elif name in _DICTS:
         created.children = _dictionary(vm, frame, args, node)
     else:

@@ -275,13 +275,21 @@ def _iterations(vm: Machine, frame: Frame, node: ast.For | ast.AsyncFor, loop: L
     for value in spread.items:
         if not _iteration(vm, frame, node, loop, value):
             return False
-    if spread.rest is not None:
-        # A loop over an unknown number of elements is taken to run: once, then once more on the joined state.
-        mark = vm.heap.mark()
-        if not _iteration(vm, frame, node, loop, spread.rest):
-            return False
-        vm.heap.widen(mark)
-        _iteration(vm, frame, node, loop, spread.rest)
+    if spread.rest is None:
+        return True
+    rest = spread.rest
+    if spread.optional and not spread.items:
+        return vm.fork(node.iter, lambda: _rest_iterations(vm, frame, node, loop, rest), lambda: True)
+    return _rest_iterations(vm, frame, node, loop, rest)
+
+
+def _rest_iterations(vm: Machine, frame: Frame, node: ast.For | ast.AsyncFor, loop: Loop, rest: Value) -> bool:
+    """A loop over an unknown number of elements: once, then once more on the joined state."""
+    mark = vm.heap.mark()
+    if not _iteration(vm, frame, node, loop, rest):
+        return False
+    vm.heap.widen(mark)
+    _iteration(vm, frame, node, loop, rest)
     return True
 
 

@@ -144,7 +144,7 @@ def _unknown_arguments(function: Function, receiver: Instance) -> dict[str, Valu
     for parameter in parameters.kwonlyargs:
         variables[parameter.arg] = Unknown(likely=function.keyword_defaults.get(parameter.arg))
     if parameters.vararg is not None:
-        variables[parameters.vararg.arg] = Sequence("tuple", [], UNKNOWN)
+        variables[parameters.vararg.arg] = Sequence("tuple", [], UNKNOWN, optional=True)
     if parameters.kwarg is not None:
         variables[parameters.kwarg.arg] = Mapping({}, UNKNOWN)
     return variables

@@ -100,7 +100,8 @@ class Tensor(Value):
 class Sequence(Value):
     """A tuple, list, set, range or exhausted iterator: the known ``items``, then any number of ``rest``.
 
-    ``certain`` is a traced value that surely stands somewhere among the rest.
+    ``certain`` is a traced value that surely stands somewhere among the rest. ``optional``: there may be no rest at all,
+    as with a constructor's ``*args``; a rest of other origin is taken to have an element.
 
     Lists and sets are heap objects: change ``items`` and ``rest`` only through the heap.
     """
@@ -110,6 +111,7 @@ class Sequence(Value):
     rest: Value | None = None
     fields: tuple[str, ...] = ()  # of a named tuple
     certain: Value | None = None
+    optional: bool = False
     born: int = field(default_factory=_clock)
 
     def members(self) -> Iterator[Value]:

@@ -250,6 +250,20 @@ class TestLoops:
         """
         check(tmp_path, source, "traces")
 
+    def test_the_constructors_star_arguments_may_be_none_at_all(self, tmp_path):
+        source = """
+        class Net(nn.Module):
+            def __init__(self, *layers):
+                super().__init__()
+                self.layers = layers
+
+            def forward(self, x):
+                for layer in self.layers:
+                    x = x * len(x)  # maybe
+                return [int(x) for layer in self.layers]  # maybe
+        """
+        check(tmp_path, source, "depends")
+
     def test_break_and_continue(self, tmp_path):
         body = "for i in range(4):\n    if i == 2:\n        break\n    if i:\n        continue\n    x = x + 1\nreturn x"
         check(tmp_path, forward(body), "traces")
