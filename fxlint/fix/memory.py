@@ -24,10 +24,10 @@ of its argument, or the argument itself."""
 
 def shared(source: Source, function: ast.FunctionDef, write: ast.stmt, name: str) -> str | None:
     """Why writing into ``name`` can be seen under another name; None where the memory is its own."""
-    stores = _stores(source, function, write, name)
+    is_argument = name in [one.arg for one in ast.walk(function.args) if isinstance(one, ast.arg)]
+    stores = _stores(source, function, write, name, may_be_skipped=not is_argument)
     if not stores:
-        arguments = [one.arg for one in ast.walk(function.args) if isinstance(one, ast.arg)]
-        return "belongs to whoever calls the function" if name in arguments else "is not made in this function"
+        return "belongs to whoever calls the function" if is_argument else "is not made in this function"
     for statement in stores:
         value = _value_of(statement)
         if value is None:
@@ -40,8 +40,13 @@ def shared(source: Source, function: ast.FunctionDef, write: ast.stmt, name: str
     return None
 
 
-def _stores(source: Source, function: ast.FunctionDef, write: ast.stmt, name: str) -> list[ast.stmt]:
-    """The statements that may have bound the name when the write is reached, the first one certainly reached."""
+def _stores(
+    source: Source, function: ast.FunctionDef, write: ast.stmt, name: str, *, may_be_skipped: bool
+) -> list[ast.stmt]:
+    """The statements that may have bound the name when the write is reached, from the last that is certainly reached.
+
+    A name that is no argument was bound by one of them, even where each of them may be skipped.
+    """
     found: dict[ast.stmt, None] = {}
     for node in _named(function, name, ast.Store):
         statement = source.statement(node)
@@ -56,7 +61,9 @@ def _stores(source: Source, function: ast.FunctionDef, write: ast.stmt, name: st
         for index, one in enumerate(stores)
         if one.lineno < write.lineno and any(other in chain for other in source.block(one) if other is not one)
     ]
-    return stores[certain[-1] :] if certain else []
+    if certain:
+        return stores[certain[-1] :]
+    return stores if may_be_skipped else []
 
 
 def _uses(source: Source, function: ast.FunctionDef, write: ast.stmt, made: ast.stmt, name: str) -> Iterator[ast.Name]:

@@ -209,6 +209,7 @@ class TestMemory:
                 )
             ),
             "z = x.view(-1)\nz += 1\nz[0] = 0\nreturn x",
+            "if self.training:\n    z = x * 2\nelse:\n    z = x\nz[0] = 0\nreturn x + z",
             "z, y = x.chunk(2)\nz[0] = 0\nreturn x + y",
             "x[0] = 0\nreturn x",
             "if y.dim() is 2:\n    x = x.clone()\nx[0] = 0\nreturn x",
@@ -235,6 +236,8 @@ class TestMemory:
             "z = x.view(-1)\nz = z + 1\nz[0] = 0\nreturn z",
             "z = x.clone()\nmean, n = z.view(-1).mean(), z.size(0)\nz[0] = 0\nreturn z, mean, n",
             "z = x.clone()\nz += 1\nz[0] = 0\nreturn z",
+            "with torch.no_grad():\n    z = x * 2\nz[0] = 0\nreturn z",
+            "if self.training:\n    z = x * 2\nelse:\n    z = x.clone()\nz[0] = 0\nreturn z",
         ],
     )
     def test_where_it_is_not_the_new_tensor_is_built(self, suggested, body):
