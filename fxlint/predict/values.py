@@ -100,8 +100,8 @@ class Tensor(Value):
 class Sequence(Value):
     """A tuple, list, set, range or exhausted iterator: the known ``items``, then any number of ``rest``.
 
-    ``certain`` is a traced value that surely stands somewhere among the rest. ``optional``: there may be no rest at all,
-    as with a constructor's ``*args``; a rest of other origin is taken to have an element.
+    ``certain`` is a traced value that surely stands among the rest. ``optional``: there may be no rest at all, as with
+    a constructor's ``*args``; a rest of other origin is taken to have an element.
 
     Lists and sets are heap objects: change ``items`` and ``rest`` only through the heap.
     """
