@@ -47,13 +47,40 @@ def run(paths: Sequence[str], config: Config, rules: RuleSet, log: Log = lambda 
     return Report(
         files=len(files.paths),
         modules=tuple(sorted(prediction.modules, key=_module_order)),
-        findings=tuple(sorted(filter(reported, prediction.findings), key=_finding_order)),
+        findings=tuple(
+            sorted((_shown(finding) for finding in prediction.findings if reported(finding)), key=_finding_order)
+        ),
         problems=tuple(
             sorted(
                 (*files.problems, *prediction.problems, *_slips(prediction, config, files.paths)), key=_problem_order
             )
         ),
     )
+
+
+def _shown(finding: Finding) -> Finding:
+    """The finding with the files that only its provenance or its error names, which nobody spelled, as seen from here.
+
+    A folder that was given as an absolute path keeps its paths.
+    """
+    if Path(finding.location.path).is_absolute():
+        return finding
+    steps = tuple(
+        replace(step, location=replace(step.location, path=_seen_from_here(step.location.path)))
+        for step in finding.provenance
+    )
+    confirmation = finding.confirmation
+    error = confirmation.error
+    if error is not None and error.path is not None:
+        confirmation = replace(confirmation, error=replace(error, path=_seen_from_here(error.path)))
+    return replace(finding, provenance=steps, confirmation=confirmation)
+
+
+def _seen_from_here(path: str) -> str:
+    """An absolute path below the working directory as a relative one; any other as it is."""
+    pure = Path(path)
+    here = Path.cwd()
+    return pure.relative_to(here).as_posix() if pure.is_absolute() and pure.is_relative_to(here) else path
 
 
 def _search_path(config: Config, python: str | None) -> tuple[Path, ...]:

@@ -21,6 +21,7 @@ from fxlint.findings import (
     Prediction,
     Problem,
     Root,
+    Step,
 )
 
 MODEL = "def forward(self, x):\n    return len(x)\n"
@@ -358,3 +359,16 @@ def test_a_console_that_cannot_encode_a_message_gets_it_escaped():
     printed = subprocess.run(command, capture_output=True, env=environment, check=False)
     assert (printed.returncode, printed.stdout) == (2, b"")
     assert printed.stderr.startswith(b"error: \\u6570.toml: cannot be read")
+
+
+def test_files_that_only_the_provenance_names_are_seen_from_the_working_directory(stages, fxlint):
+    helper, away = Path("lib/helper.py").absolute().as_posix(), "/elsewhere/helper.py"
+    steps = (Step(Location(helper, 2, 1, 2, 5), "len(x)"), Step(Location(away, 3, 1, 3, 5), "x"))
+    stages.finds(replace(finding(), provenance=steps))
+    _, out, _ = fxlint("model.py", "--output-format", "json")
+    (told,) = json.loads(out)["findings"]
+    assert [step["path"] for step in told["provenance"]] == ["lib/helper.py", away]
+    _, out, _ = fxlint("model.py", "--output-format", "sarif")
+    (result,) = json.loads(out)["runs"][0]["results"]
+    uris = [place["physicalLocation"]["artifactLocation"]["uri"] for place in result["relatedLocations"]]
+    assert uris == ["lib/helper.py", "file:///elsewhere/helper.py"]
