@@ -147,7 +147,9 @@ def _provenance(event: Event, linted: frozenset[str]) -> tuple[Step, ...]:
         chain = [*chain[:2], *chain[-(MAX_STEPS - 2) :]]
     steps = [Step(link.source.location(link.node), _step_text(link)) for link in chain]
     calls = [Step(source.location(node), f"called at {source.segment(node)}") for source, node in event.frames[:-1]]
-    return tuple(dict.fromkeys([*steps, *calls[-MAX_STEPS:]]))
+    source, node = event.frames[-1]
+    hidden = [] if source.path in linted else [Step(source.location(node), source.segment(node))]
+    return tuple(dict.fromkeys([*steps, *calls[-MAX_STEPS:], *hidden]))
 
 
 def _step_text(link: Origin) -> str:

@@ -464,6 +464,16 @@ def test_provenance_leads_from_the_input_to_the_construct(tmp_path):
     assert [step.text for step in finding.provenance] == ["x (input)", "x.shape", "x.shape[0]"]
 
 
+def test_a_construct_in_a_file_that_is_not_linted_is_the_last_step(tmp_path):
+    (tmp_path / "helper.py").write_text("def count(y):\n    return len(y)\n")
+    path = tmp_path / "model.py"
+    path.write_text("from helper import count\n" + HEADER + forward("return x / count(x)"))
+    (finding,) = predict([str(path)], RULES, [tmp_path]).findings
+    assert finding.location.path == str(path)
+    last = finding.provenance[-1]
+    assert (last.location.path, last.location.line, last.text) == (str(tmp_path / "helper.py"), 2, "len(y)")
+
+
 def test_several_processes_say_the_same_as_one(tmp_path):
     for number in range(3):
         (tmp_path / f"part{number}.py").write_text(HEADER + forward("return len(x)") + "#" * 400_000)
