@@ -75,6 +75,9 @@ class _Collected:
         return (path, False) if known is None else (known, True)
 
     def take(self, message: Message) -> None:
+        known = message.get("root") in self._readings if "root" in message else message.get("file") in self._roots
+        if not known:
+            return  # written into the worker's pipe by the code under lint
         if message["kind"] == "failed":
             self._failed(message)
         elif message["kind"] == "refused":

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import subprocess
+import tempfile
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -37,7 +38,12 @@ def _has_torch(python: str) -> bool:
     """Raises NoInterpreterError where it cannot be run at all."""
     try:
         done = subprocess.run(
-            [python, "-c", PROBE], env=environment(), capture_output=True, timeout=PROBE_SECONDS, check=False
+            [python, "-c", PROBE],
+            env=environment(),
+            cwd=tempfile.gettempdir(),  # not the user's folder, whose files could shadow the standard library's
+            capture_output=True,
+            timeout=PROBE_SECONDS,
+            check=False,
         )
     except subprocess.TimeoutExpired:
         raise NoInterpreterError(f"{python} did not answer within {PROBE_SECONDS} s") from None

@@ -97,7 +97,7 @@ def read_source(path: str) -> str:
     try:
         with tokenize.open(path) as stream:
             return stream.read()
-    except (OSError, SyntaxError, UnicodeDecodeError):
+    except (OSError, SyntaxError, ValueError, LookupError):
         return ""
 
 

@@ -26,7 +26,7 @@ from fxlint.project.index import Project
 from fxlint.project.source import UnreadableSource
 from fxlint.rules import RuleSet
 
-RECURSION_LIMIT: Final = 20_000
+RECURSION_LIMIT: Final = 8_000
 MAX_SOURCE: Final = 4_000_000
 """Characters of source whose syntax trees are kept at once; a tree takes some forty times the memory of its text."""
 CHUNK: Final = range(300_000, 2_000_000)

@@ -164,10 +164,10 @@ def _trace_function(vm: Machine, outer: Value, function: Function, instance: Ins
     variadic = bool(parameters.kwonlyargs or parameters.vararg or parameters.kwarg)
     placeholders = _placeholders(analysed, instance)
     if instance is not None and not (parameters.posonlyargs or parameters.args or parameters.kwonlyargs):
-        vm.event("signature.decorated", _head(analysed), exception="RuntimeError", callee=analysed.name)
+        _signature_fails(vm, analysed, "RuntimeError", analysed.name)
         placeholders = {}
     if isinstance(outer, Decorated) and variadic:
-        vm.event("signature.decorated", _head(function), exception="ValueError", callee=outer.decorator)
+        _signature_fails(vm, function, "ValueError", outer.decorator)
     if analysed is function:
         variables = placeholders
         if instance is not None and function.owner is None:  # what a decorator has put in the place of forward
@@ -175,7 +175,7 @@ def _trace_function(vm: Machine, outer: Value, function: Function, instance: Ins
     elif variadic:
         names = _local_names(function)
         if len(placeholders) > len(names):
-            vm.event("signature.decorated", _head(analysed), exception="ValueError", callee=function.name)
+            _signature_fails(vm, analysed, "ValueError", function.name)
             variables = _patched_variables(function, names, placeholders)
         else:
             variables = dict(zip(names, placeholders.values(), strict=False))
@@ -184,6 +184,12 @@ def _trace_function(vm: Machine, outer: Value, function: Function, instance: Ins
         variables = calls.bind_arguments(vm, function, Arguments(list(placeholders.values())), analysed.node)
     _run_root(vm, function, variables)
     return None
+
+
+def _signature_fails(vm: Machine, function: Function, exception: str, wrapper: str) -> None:
+    """The tracer cannot even call forward: that is said at the head of the function whose signature it read."""
+    with vm.at(Frame(Scope(function.module), None, None)):
+        vm.event("signature.decorated", _head(function), exception=exception, callee=wrapper)
 
 
 def _report_wrap_misuse(vm: Machine, module: ModuleScope) -> None:

@@ -87,14 +87,15 @@ def run_batch(batch: Spec, send: Send, orphaned: Callable[[], bool]) -> None:
         work = partial(_host, list(todo), settings)
         ending = supervised(work, on_message, settings.limits, settings.user.is_user, orphaned)
         todo = [spec for spec in todo if spec["id"] not in done]
-        if ending.kind != "done" and todo:
+        if todo and (ending.kind != "done" or not done):  # one that ends well must have done a file at least
             hit = next((spec for spec in todo if [spec["id"]] == current), todo[0])
             send({"file": hit["id"], "kind": "failed", **_import_failure(ending)})
             todo.remove(hit)
 
 
 def _import_failure(ending: Ending) -> Message:
-    return {"reason": f"importing it {ending.what}", "place": _place(ending.file, ending.line)}
+    what = ending.what or "ended the process"
+    return {"reason": f"importing it {what}", "place": _place(ending.file, ending.line)}
 
 
 def _place(file: str | None, line: int | None) -> Message | None:

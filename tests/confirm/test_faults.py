@@ -27,6 +27,7 @@ IMPORTS = {
     "sleeps": ("import time\ntime.sleep(1000)", "importing it did not finish within", 5),
     "crashes": ("import ctypes\nctypes.string_at(0)", "importing it crashed with SIGSEGV", 5),
     "kills": ("import os\nos.kill(os.getpid(), 9)", "importing it crashed with SIGKILL", None),
+    "replaces": ("import os\nos.execv('/bin/true', ['true'])", "importing it ended the process", None),
     "syntax": ("def (", "importing it raised SyntaxError", 4),
 }
 HARMLESS = {

@@ -427,6 +427,12 @@ class TestDecorators:
         source = self.decorated("self, x, y, z, **kwargs").replace("    @noted", "    @noted  # error")
         check(tmp_path, source, "fails")
 
+    def test_the_head_is_in_the_file_of_forward(self, tmp_path):
+        source = "from helper import noted\n" + self.decorated("self, x, y, z, **kwargs").replace(
+            textwrap.dedent(self.WRAPS), ""
+        ).replace("    @noted", "    @noted  # error")
+        check(tmp_path, source, "fails", helper=self.WRAPS)
+
     def test_no_grad_hides_keywords_too(self, tmp_path):
         source = """
         class Net(nn.Module):
