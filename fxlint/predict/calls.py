@@ -195,11 +195,6 @@ def invoke(vm: Machine, frame: Frame, function: Value, positional: list[Value], 
     return call(vm, frame, function, Arguments(positional), node)
 
 
-def library_init(vm: Machine, frame: Frame, base: str, created: Instance, args: Arguments, node: ast.AST) -> None:
-    """The constructor of a library base class, run on an object of a class of the code under lint."""
-    modules.initialise(vm, frame, base, created, args, node)
-
-
 # -- functions --------------------------------------------------------------------------------------------------------
 
 

@@ -6,7 +6,7 @@ import ast
 from collections.abc import Iterable, Iterator
 from typing import Final
 
-from fxlint.predict import calls, evaluate, memo
+from fxlint.predict import calls, evaluate, memo, modules
 from fxlint.predict.arguments import Arguments
 from fxlint.predict.machine import MAX_DEPTH, Machine, OutOfBudget, PathEnd, Unwind
 from fxlint.predict.scopes import Frame, Scope
@@ -324,7 +324,7 @@ def initialise(vm: Machine, frame: Frame, created: Instance, args: Arguments, no
         return
     for base in created.cls.mro:
         if isinstance(base, External) and vm.facts.has_attribute(base.name, "__init__"):
-            calls.library_init(vm, frame, base.name, created, args, node)
+            modules.initialise(vm, frame, base.name, created, args, node)
             return
 
 

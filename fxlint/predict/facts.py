@@ -44,10 +44,6 @@ class Facts:
         """``isinstance(proxy, name)``."""
         return bool(calltable.instance_of(self.canonical(name), self.release))
 
-    def decorator_parameters(self, name: str) -> int | None:
-        """How many local variables the wrapper of a library decorator has; None where it is taken to change nothing."""
-        return 2 if name.startswith("torch.") else None
-
     def ancestors(self, name: str) -> Iterator[str]:
         """Canonical names of a library class and of what it derives from."""
         if name.startswith("torch"):

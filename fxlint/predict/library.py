@@ -521,8 +521,7 @@ def decorate(vm: Machine, decorator: Value, value: Value, node: ast.AST) -> Valu
         return Instance(External("torch.jit.ScriptFunction"), expression=getattr(value, "name", "function"))
     if name in _KEEPS or not isinstance(value, (Function, Decorated)):
         return value
-    parameters = vm.facts.decorator_parameters(name)
-    return value if parameters is None else Decorated(value, name, parameters)
+    return Decorated(value, name) if name.startswith("torch.") else value
 
 
 # -- models of builtins -----------------------------------------------------------------------------------------------

@@ -391,7 +391,7 @@ def _entered(vm: Machine, frame: Frame, manager: Value, node: ast.AST) -> Value:
 
 def _try(vm: Machine, frame: Frame, node: ast.Try) -> bool:
     handler = Handler(_catcher(vm, frame, node))
-    mark, frames, handlers = vm.heap.mark(), len(vm.frames), len(vm.handlers)
+    frames, handlers = len(vm.frames), len(vm.handlers)
     guards = len(vm.guards)
     vm.handlers.append(handler)
     falls = unwound = False
@@ -408,7 +408,6 @@ def _try(vm: Machine, frame: Frame, node: ast.Try) -> bool:
     finally:
         del vm.frames[frames:]
         del vm.handlers[handlers:]
-    del mark
     if unwound:
         del vm.guards[guards:]
         falls = _handlers(vm, frame, node)

@@ -194,7 +194,6 @@ class Decorated(Value):
 
     function: Value
     decorator: str
-    parameters: int  # local variables of the wrapper, which is ``(*args, **kwargs)``
 
 
 @dataclass(eq=False, slots=True)
