@@ -6,9 +6,10 @@ A batch is a JSON object:
      "seconds": per root and per import, "memory": bytes or 0}
 
 with file = {"id", "file": path, "module": dotted name, "package": whether the name is importable, "sys_path": [...],
-"roots": [root, ...]} and root = {"id", "kind", "qualname", "instances": [expr, ...], "inputs": expr or null,
-"suggestions": [...]}. A suggestion has an "id" and at least one of "files": {path: source} to execute anew,
-"wraps": [[path, name], ...], "expr": the concrete_args, and "tracer": {"leaf": [path, class]} or
+"roots": [root, ...]} and root = {"id", "kind", "qualname", "instances": [expr, ...], "found": [{"text": expr,
+"device"}, ...], "why_none": why nothing was found or null, "inputs": expr or null, "suggestions": [...]}. What was
+found comes from a survey, see ``instances/survey.py``. A suggestion has an "id" and at least one of "files": {path:
+source} to execute anew, "wraps": [[path, name], ...], "expr": the concrete_args, and "tracer": {"leaf": [path, class]} or
 {"param_shapes_constant": true}.
 
 Answers are messages {"file", "kind", ...}: "stage" as it goes on; "failed" where the file could not be imported; per
@@ -40,10 +41,12 @@ from .instances import (
     Builder,
     Candidate,
     CannotBuildError,
+    Target,
     candidates,
     find,
     load_module,
 )
+from .instances.survey import run_survey
 from .process import CAN_FORK, Ending, Limits, Message, Send, supervised
 from .stock import Stock, stock
 from .suggestions import about_meta, try_suggestion
@@ -67,6 +70,9 @@ class Settings:
 
 def run_batch(batch: Spec, send: Send, orphaned: Callable[[], bool]) -> None:
     """Do a batch. A file that takes its process down costs that file: the others go on in a new process."""
+    if batch.get("task") == "survey":
+        run_survey(batch, send, orphaned)
+        return
     settings = Settings(
         UserCode(batch["interest"]), batch["watch"], Limits(batch["seconds"], batch["memory"]), orphaned
     )
@@ -180,7 +186,9 @@ def _root(root: Spec, module: ModuleType, send: Send, settings: Settings) -> Non
 def _trace_root(root: Spec, module: ModuleType, send: Send, settings: Settings) -> None:
     """Everything about one root, each part sent as soon as it is known."""
     try:
-        found = candidates(find(module, root["qualname"], tuple(root["instances"])))
+        obj = find(module, root["qualname"])
+        declared, surveyed = tuple(root["instances"]), tuple(root.get("found", ()))
+        found = candidates(Target(module, root["qualname"], obj, declared, surveyed, root.get("why_none")))
     except CannotBuildError as error:
         send({"kind": "ended", "reason": str(error), "place": None})
         return
@@ -222,19 +230,19 @@ def _trace_candidate(candidate: Candidate, send: Send, settings: Settings) -> No
 
 def _stock(candidate: Candidate, settings: Settings, send: Send) -> tuple[Builder, Stock, Executed]:
     """The stock verdict, on the meta device unless the instance cannot be made there or fails because of it."""
-    for device in ("meta", "cpu"):
+    for device in candidate.devices:
         build = Builder(candidate, settings.user, device)
         try:
             root = build()
         except CannotBuildError:
-            if device == "cpu":
+            if device == candidate.devices[-1]:
                 raise
             continue
         send({"kind": "stage", "next": "tracing"})
         executed = Executed(settings.watch)
         with executed.collecting():
             done = stock(root, settings.user)
-        if device == "cpu" or done.error is None or not about_meta(done.error.message):
+        if device == candidate.devices[-1] or done.error is None or not about_meta(done.error.message):
             break
     return build, done, executed
 

@@ -15,7 +15,7 @@ import torch.fx
 from torch.utils import _pytree as pytree
 
 from .frames import UserCode, real_path
-from .instances import Builder, Candidate, CannotBuildError, candidates, evaluate, find, told_in_a_line
+from .instances import Builder, Candidate, CannotBuildError, Target, candidates, evaluate, find, told_in_a_line
 from .stock import Root, Stock, stock, traced_by
 
 
@@ -77,7 +77,7 @@ def _traced(
 
     The instance is built on the CPU where outputs are to be compared.
     """
-    devices = ("cpu",) if inputs is not None else ("meta", "cpu")
+    devices = ("cpu",) if inputs is not None else candidate.devices
     for device in devices:
         try:
             root = Builder(candidate, user, device)()
@@ -86,7 +86,7 @@ def _traced(
                 raise
             continue
         done = stock(root, user, concrete) if settings is None else settings.trace(root, user)
-        if device == "cpu" or done.error is None or not about_meta(done.error.message):
+        if device == devices[-1] or done.error is None or not about_meta(done.error.message):
             return done
     raise CannotTryError("no instance could be built")
 
@@ -111,7 +111,7 @@ class _Settings:
 
 
 def _class(file: str, qualname: str) -> type:
-    found = find(_module_of(file), qualname, ()).obj
+    found = find(_module_of(file), qualname)
     if not isinstance(found, type):
         raise CannotTryError(f"{qualname} is no class")
     return found
@@ -172,6 +172,7 @@ def _rewrite(files: Mapping[str, str], root: ModuleType) -> ModuleType:
     if renewed is root:  # its classes may inherit from rewritten ones
         source = "".join(linecache.getlines(getattr(root, "__file__", None) or ""))
         renewed = _execute(root, source)
+        _rebind(root, renewed)
     return renewed
 
 
@@ -214,7 +215,8 @@ def _rebind(old: ModuleType, fresh: ModuleType) -> None:
 
 
 def _same_candidate(candidate: Candidate, module: ModuleType, root: Mapping[str, Any]) -> Candidate:
-    target = find(module, root["qualname"], tuple(root.get("instances", ())))
+    obj = find(module, root["qualname"])
+    target = Target(module, root["qualname"], obj, tuple(root.get("instances", ())), tuple(root.get("found", ())))
     return next((found for found in candidates(target) if found.text == candidate.text), candidate)
 
 
