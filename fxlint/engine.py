@@ -1,4 +1,4 @@
-"""The pipeline: files -> predict -> suggest -> confirm -> selection -> Report."""
+"""The pipeline: files -> predict -> suggest -> confirm, and the code around graphs -> selection -> Report."""
 
 from __future__ import annotations
 
@@ -29,6 +29,7 @@ def run(paths: Sequence[str], config: Config, rules: RuleSet, log: Log = lambda 
     Raises ConfigError for settings that cannot be used.
     """
     from fxlint.predict import predict
+    from fxlint.transforms import lint_transforms
 
     python = _interpreter(config)
     reported = selection(config, rules)
@@ -44,11 +45,16 @@ def run(paths: Sequence[str], config: Config, rules: RuleSet, log: Log = lambda 
         traced = sum(module.confirmed.verdict != "not-run" for module in prediction.modules)
         clock.lap(f"traced {traced} of {len(prediction.modules)} modules")
         prediction = _suggested(prediction)  # for what the tracer met and nobody predicted
+    around = lint_transforms(files.paths, rules, _search_path(config, python))
+    clock.lap(f"linted the code around graphs, {len(around)} findings")
     return Report(
         files=len(files.paths),
         modules=tuple(sorted(prediction.modules, key=_module_order)),
         findings=tuple(
-            sorted((_shown(finding) for finding in prediction.findings if reported(finding)), key=_finding_order)
+            sorted(
+                (_shown(finding) for finding in (*prediction.findings, *around) if reported(finding)),
+                key=_finding_order,
+            )
         ),
         problems=tuple(
             sorted(

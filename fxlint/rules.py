@@ -55,6 +55,9 @@ class Mark:
 class Example:
     """Code that runs: ``instance`` and ``inputs`` are expressions evaluated in its namespace.
 
+    Code around graphs has no forward to trace; it has ``run`` instead of these two: statements whose assertions show,
+    for a bad example, what goes wrong, and for a good one that it goes right.
+
     ``files`` are the modules beside it that it imports, as (file name, code). ``marks`` come in the order of the lines,
     the example's own first; stock tracing fails at the first one, with no frame in any of the example's files where
     ``frame`` is "none". ``concrete_args`` is an expression for the dictionary the example is traced with.
@@ -62,8 +65,9 @@ class Example:
 
     name: str
     code: str
-    instance: str
-    inputs: str
+    instance: str = ""
+    inputs: str = ""
+    run: str | None = None
     marks: tuple[Mark, ...] = ()
     files: tuple[tuple[str, str], ...] = ()
     concrete_args: str | None = None
@@ -317,11 +321,13 @@ def _good_example(table: _Table) -> Example:
 
 
 def _example(table: _Table, frame: Frame) -> Example:
+    run = table.optional_text("run")
     return Example(
         name=table.matching("name", _EXAMPLE_NAME),
         code=_code(table.text("code")),
-        instance=table.text("instance"),
-        inputs=table.text("inputs"),
+        instance=table.text("instance") if run is None else "",
+        inputs=table.text("inputs") if run is None else "",
+        run=None if run is None else _code(run),
         files=tuple((name, _code(text)) for name, text in table.texts("files").items()),
         concrete_args=table.optional_text("concrete_args"),
         frame=frame,

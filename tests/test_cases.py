@@ -19,6 +19,7 @@ from fxlint.confirm.settings import ConfirmSettings
 from fxlint.findings import Finding, Prediction
 from fxlint.predict import predict
 from fxlint.rules import load_rules
+from fxlint.transforms import lint_transforms
 
 CASES = Path(__file__).parent.parent / "fixtures" / "cases"
 EXPECTATIONS = ("error", "graph", "silent", "lint-only")
@@ -76,14 +77,6 @@ def test_the_header_is_complete_and_names_lines_of_code(case: Case):
     assert all(rows[line - 1].strip() and not rows[line - 1].startswith("#") for line in case.lines)
 
 
-def raises(kind: type[Exception], thunk: Callable[[], object]) -> bool:
-    try:
-        thunk()
-    except kind:
-        return True
-    return False
-
-
 def gradients(function: Callable[..., torch.Tensor], *inputs: torch.Tensor) -> tuple[torch.Tensor, ...]:
     leaves = [value.detach().clone().requires_grad_() for value in inputs]
     return torch.autograd.grad(function(*leaves).sum(), leaves, allow_unused=True)
@@ -103,7 +96,7 @@ def check_holds(case: Case, outcome: truth.Outcome) -> bool:
         "fx": torch.fx,
         "copy": copy,
         "same": truth.same,
-        "raises": raises,
+        "raises": truth.raises,
         "grad": gradients,
         "nodes": lambda traced: list(traced.graph.nodes),
     }
@@ -155,7 +148,10 @@ def errors(prediction: Prediction, case: Case) -> list[Finding]:
 
 @pytest.fixture(scope="module")
 def predicted() -> Prediction:
-    return predict([str(case.path) for case in ALL], load_rules(), ())
+    """What is found without tracing: in forward, and in the code around graphs."""
+    paths = [str(case.path) for case in ALL]
+    prediction = predict(paths, load_rules(), ())
+    return replace(prediction, findings=(*prediction.findings, *lint_transforms(paths, load_rules())))
 
 
 class TestPrediction:
@@ -169,6 +165,10 @@ class TestPrediction:
         verdicts = [report.predicted for report in predicted.modules if report.root.path == str(case.path)]
         assert verdicts
         assert "fails" not in {verdict.verdict for verdict in verdicts}
+
+    @each("error", "graph", "silent")
+    def test_nothing_is_found_in_code_that_has_no_graphs(self, case: Case):
+        assert lint_transforms([str(case.path)], load_rules()) == ()
 
     def test_what_no_rule_covers_yet_is_listed(self, predicted: Prediction):
         rows = (CASES / "not-yet-covered.txt").read_text(encoding="utf-8").splitlines()

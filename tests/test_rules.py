@@ -16,6 +16,7 @@ from fxlint.findings import Finding, ModuleReport, Prediction
 from fxlint.fix import with_suggestions
 from fxlint.predict import predict
 from fxlint.rules import MAIN, Example, Rule, RuleError, load_rules, read_rule
+from fxlint.transforms import lint_transforms
 
 RULES = load_rules()
 
@@ -42,6 +43,12 @@ VOCABULARY = {
     "raise": "reached attribute type",
     "context": "proxy",
     "wrap": "misuse",
+    "graph": "stale order end endless erase self copy set_order",
+    "node": "target kind op args users values meta",
+    "graphmodule": "dotted get_attr missing forward equals",
+    "interpreter": "result signature arity",
+    "tracer": "leaf",
+    "pattern": "signature unused spelling number mutates output inputs same_input trace handler check",
 }
 
 
@@ -68,15 +75,18 @@ class Case:
         return re.split(r"\W", self.example.instance)[0]
 
 
-def cases(kind: str) -> list[Case]:
+def cases(kind: str, *, traced: bool = True) -> list[Case]:
+    """The examples that are traced, or those that run as they are."""
     return [
         Case(rule, example, f"{rule.code.lower()}_{kind}_{example.name}.py")
         for rule in RULES
         for example in (rule.bad if kind == "bad" else rule.good)
+        if (example.run is None) is traced
     ]
 
 
 BAD, GOOD = cases("bad"), cases("good")
+RUN_BAD, RUN_GOOD = cases("bad", traced=False), cases("good", traced=False)
 ONLY_ADVICE = {
     "loop_over_rows", "loop_over_time_steps", "layer_by_size", "options_as_keywords", "object_of_own_class",
     "traced_key_in_dictionary", "loop_over_arguments", "keywords_passed_on", "wraps_around_keywords",
@@ -88,6 +98,8 @@ ANOTHER_TYPE = {"set_of_tensors", "generator"}
 
 each_bad = pytest.mark.parametrize("case", BAD, ids=lambda case: case.file[:-3])
 each_good = pytest.mark.parametrize("case", GOOD, ids=lambda case: case.file[:-3])
+each_run_bad = pytest.mark.parametrize("case", RUN_BAD, ids=lambda case: case.file[:-3])
+each_run_good = pytest.mark.parametrize("case", RUN_GOOD, ids=lambda case: case.file[:-3])
 each_rule = pytest.mark.parametrize("rule", list(RULES), ids=lambda rule: rule.code)
 
 
@@ -128,8 +140,8 @@ class TestPages:
             assert len(text.split()) >= 15
 
     @each_rule
-    def test_what_the_tracer_does_names_the_exception(self, rule: Rule):
-        assert re.search(r"\b\w+(Error|Exception)\b", rule.tracer)
+    def test_what_the_tracer_does_names_the_exception_or_says_that_there_is_none(self, rule: Rule):
+        assert re.search(r"\b\w+(Error|Exception)\b" if rule.severity == "error" else r"Error\b|exception", rule.tracer)
 
     @each_rule
     def test_every_event_is_shown_by_a_bad_example(self, rule: Rule):
@@ -141,8 +153,10 @@ class TestPages:
         assert not any("torch.cond" in text for text in (rule.why, rule.fix, *shown))
 
     def test_examples_can_lie_in_one_directory(self):
-        beside = [name for case in BAD + GOOD for name, _ in case.example.files]
+        every = [*BAD, *GOOD, *RUN_BAD, *RUN_GOOD]
+        beside = [name for case in every for name, _ in case.example.files]
         assert len(set(beside)) == len(beside)
+        assert len({case.file for case in every}) == len(every)
 
 
 PAGE = '''
@@ -209,6 +223,8 @@ class TestStrictReading:
             ('name = "wrong"', 'name = "wrong"\ninstances = "x"', "bad[1].instances: is not a key here"),
             ('fix = "How."', 'fix = 3', "fix: must be a string"),
             ('fix = "How."', 'fix = "How."\nseverity_by_event = {"bool.x" = "info"}', "severity_by_event.bool.x: is"),
+            ('instance = "x"', 'run = "assert x"', "bad[1].inputs: is not a key here"),
+            ('instance = "x"\ninputs = "()"', "", "bad[1].instance: is missing"),
             ("[[good]]", "[[okay]]", "good: is missing"),
             ('code = "FX901"', 'code = "FX901', "not valid TOML"),
         ],
@@ -275,6 +291,39 @@ class TestStockTracer:
             traced = truth.trace(directory, case.file, case.example.instance).traced
             assert traced is not None
             assert any(getattr(node.target, "__module__", None) == "math" for node in traced.graph.nodes)
+
+
+@pytest.fixture(scope="module")
+def runnable(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The examples of code around graphs as files of one directory."""
+    place = tmp_path_factory.mktemp("runnable")
+    for case in RUN_BAD + RUN_GOOD:
+        (place / case.file).write_text(case.example.code, encoding="utf-8")
+    return place
+
+
+@pytest.mark.torch
+@pytest.mark.filterwarnings("ignore")
+class TestRunning:
+    @each_run_bad
+    def test_a_bad_example_goes_wrong_as_its_page_says(self, case: Case, runnable: Path):
+        truth.run(runnable, case.file, case.example.run or "")
+
+    @each_run_good
+    def test_a_good_example_goes_right(self, case: Case, runnable: Path):
+        truth.run(runnable, case.file, case.example.run or "")
+
+
+class TestCodeAroundGraphs:
+    @each_run_bad
+    def test_a_bad_example_has_exactly_the_marked_findings(self, case: Case, runnable: Path):
+        found = lint_transforms([str(runnable / case.file)], RULES)
+        assert places(list(found)) == marked(case, "error", "warning", "info")
+        assert {finding.severity for finding in found} == {case.rule.severity}
+
+    @each_run_good
+    def test_a_good_example_has_none(self, case: Case, runnable: Path):
+        assert lint_transforms([str(runnable / case.file)], RULES) == ()
 
 
 def the_root(prediction: Prediction, case: Case) -> ModuleReport:

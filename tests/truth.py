@@ -7,7 +7,7 @@ import dataclasses
 import importlib.util
 import sys
 import traceback
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -53,6 +53,26 @@ def trace(directory: Path, file: str, instance: str, concrete_args: str | None =
             return dataclasses.replace(outcome, traced=torch.fx.symbolic_trace(outcome.root, fixed))
         except Exception as error:
             return dataclasses.replace(outcome, error=error, place=_innermost(directory, error))
+
+
+def run(directory: Path, file: str, statements: str) -> None:
+    """Import ``file`` of ``directory`` and run ``statements`` in its namespace; what they assert must hold.
+
+    ``raises`` is among the names that they may use.
+    """
+    with _undone(directory):
+        namespace = {**vars(_load(directory / file)), "raises": raises}
+        torch.manual_seed(0)
+        exec(compile(statements, f"run of {file}", "exec"), namespace)
+
+
+def raises(kind: type[Exception], thunk: Callable[[], object]) -> bool:
+    """Whether ``thunk`` raises an exception of that very kind, or of one derived from it."""
+    try:
+        thunk()
+    except kind:
+        return True
+    return False
 
 
 def eager_result(outcome: Outcome, inputs: str) -> Any:
