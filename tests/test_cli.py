@@ -288,7 +288,8 @@ def test_a_file_that_cannot_be_written_is_2(stages, fxlint):
 def test_quiet_has_no_summary_and_verbose_tells_the_stages(stages, fxlint):
     assert fxlint("model.py", "-q") == (0, "", "")
     err = fxlint("model.py", "-v")[2]
-    assert [row.split(" ")[0] for row in err.splitlines()] == ["found", "predicted", "suggested", "traced", "linted", "1"]
+    words = [row.split(" ")[0] for row in err.splitlines()]
+    assert words == ["found", "predicted", "suggested", "traced", "linted", "1"]
 
 
 @pytest.mark.parametrize(
