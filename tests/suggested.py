@@ -5,11 +5,11 @@ from __future__ import annotations
 import textwrap
 from pathlib import Path
 
-from fxlint.confirm.tries import apply
 from fxlint.findings import Finding, Prediction, Suggestion
 from fxlint.fix import with_suggestions
 from fxlint.predict import predict
 from fxlint.rules import load_rules
+from fxlint.tracer.edits import apply
 
 HEAD = "import torch\nimport torch.nn.functional as F\nfrom torch import nn\n\n\nclass Net(nn.Module):\n"
 RULES = load_rules()
@@ -44,7 +44,15 @@ class Suggested:
 
     def edited(self, suggestion: Suggestion, name: str = "net.py") -> str:
         text = (self.folder / name).read_text(encoding="utf-8")
-        return apply(text, [edit for edit in suggestion.edits if Path(edit.location.path).name == name])
+        return apply(
+            text,
+            [
+                (at.line, at.column, at.end_line, at.end_column, edit.text)
+                for edit in suggestion.edits
+                for at in [edit.location]
+                if Path(at.path).name == name
+            ],
+        )
 
     def rewrites(self, event: str) -> list[str]:
         """The files as the rewrites would have them, best first."""

@@ -49,7 +49,7 @@ def confirm(prediction: Prediction, rules: RuleSet, settings: ConfirmSettings) -
     matched = match(prediction.findings, traces, sources.is_about)
     roots = {module.root.id: module.root for module in prediction.modules}
     added = new_findings(matched.unpredicted, matched.findings, traces, roots, rules, sources.kind_of)
-    findings = tuple(checked(finding, number, traces) for number, finding in enumerate(matched.findings))
+    findings = tuple(checked(finding, traces) for finding in matched.findings)
     return Prediction(
         modules=tuple(replace(module, confirmed=traces[module.root.id].confirmed) for module in prediction.modules),
         findings=(*findings, *added),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import itertools
+import hashlib
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -10,7 +10,6 @@ from typing import Any
 
 from fxlint.findings import Check, Edit, Failure, Finding, Location, Prediction, Suggestion
 
-from .kinds import read_source
 from .traces import Trace
 
 ROOTS_PER_SUGGESTION = 3
@@ -19,41 +18,72 @@ TOGETHER = "together"
 """The try that takes the first suggestion of every finding of a root at once."""
 
 Try = dict[str, Any]
+_BEFORE_ANY_LINE = frozenset({"signature", "output", "root", "wrap"})
+"""Families of what can fail while no line of the construct is running."""
 _RANK = {"traces": 0, "fails": 1, "not-run": 2}
 
 
 def tries(prediction: Prediction) -> dict[str, list[Try]]:
-    """Root id -> what to try on it. A try is described in ``fxlint/tracer/jobs.py``."""
+    """Root id -> what to try on it, what matters most first. A try is described in ``fxlint/tracer/jobs.py``.
+
+    The same way out is tried once on a root, however many findings carry it.
+    """
     declared = {module.root.id: bool(module.root.instances) for module in prediction.modules}
-    wanted: dict[str, list[Try]] = {}
+    roots = [[root for root in finding.modules if root in declared] for finding in prediction.findings]
+    chosen = [sorted(known, key=lambda root: not declared[root])[:ROOTS_PER_SUGGESTION] for known in roots]
+    wanted: dict[str, dict[str, Try]] = {}
     firsts: dict[str, list[Suggestion]] = {}
-    for number, finding in enumerate(prediction.findings):
-        known = [root for root in finding.modules if root in declared]
-        chosen = sorted(known, key=lambda root: not declared[root])[:ROOTS_PER_SUGGESTION]
-        for position, suggestion in enumerate(finding.suggestions):
-            for root in () if suggestion.is_advice else chosen:
-                wanted.setdefault(root, []).append({"id": _id(number, position), **_parts([suggestion])})
+    for finding, known, few in zip(prediction.findings, roots, chosen, strict=True):
         first = _first(finding)
-        if first is not None and finding.severity == "error":
-            for root in known:
-                firsts.setdefault(root, []).append(first)
+        if first is None:
+            continue
+        for root in few:
+            _want(wanted.setdefault(root, {}), first, finding)
+        for root in known if finding.severity == "error" else ():
+            firsts.setdefault(root, []).append(first)
     for root, suggestions in firsts.items():
-        if len(suggestions) > 1:
-            wanted.setdefault(root, []).append({"id": TOGETHER, **_parts(_compatible(suggestions))})
-    return wanted
+        together = _parts(_compatible(suggestions))
+        if together not in (_parts([suggestion]) for suggestion in suggestions):
+            wanted.setdefault(root, {})[TOGETHER] = {"id": TOGETHER, **together}
+    for finding, few in zip(prediction.findings, chosen, strict=True):
+        for suggestion in finding.suggestions:
+            for root in () if suggestion.is_advice else few:
+                _want(wanted[root], suggestion, finding)
+    return {root: list(listed.values()) for root, listed in wanted.items()}
 
 
-def checked(finding: Finding, number: int, traces: Mapping[str, Trace]) -> Finding:
-    """The finding, number ``number`` of its prediction, with its suggestions checked."""
+def _want(wanted: dict[str, Try], suggestion: Suggestion, finding: Finding) -> None:
+    """Note a try. Tracing must come to one of the lines ``at`` for it to be of use; without those it always may be."""
+    key = try_id(suggestion)
+    known = wanted.setdefault(key, {"id": key, **_parts([suggestion]), "at": []})
+    if suggestion.concrete_args or finding.event.partition(".")[0] in _BEFORE_ANY_LINE:
+        known["at"] = None
+    place = [_absolute(finding.location.path), finding.location.line, finding.location.end_line]
+    if known["at"] is not None and place not in known["at"]:
+        known["at"].append(place)
+
+
+def try_id(suggestion: Suggestion) -> str:
+    """The same for suggestions that come to the same: what is changed, and not the words or the place that asks."""
+    edits = suggestion.edits[:1] if suggestion.kind == "wrap" else suggestion.edits
+    changes = (
+        [edit.location.path for edit in edits] if suggestion.kind == "wrap" else edits,
+        suggestion.concrete_args, suggestion.wrap, suggestion.tracer,
+    )  # fmt: skip
+    return hashlib.sha256(repr(changes).encode("utf-8", "surrogatepass")).hexdigest()[:16]
+
+
+def checked(finding: Finding, traces: Mapping[str, Trace]) -> Finding:
+    """The finding with its suggestions checked."""
     if not finding.suggestions:
         return finding
     known = [traces[root] for root in finding.modules if root in traces]
     first = _first(finding)
     found = []
-    for position, suggestion in enumerate(finding.suggestions):
-        tried = [trace.checks.get(_id(number, position)) for trace in known]
-        check = _check(suggestion, tried, known, finding.location)
-        if check.verdict == "fails" and suggestion is first:
+    for suggestion in finding.suggestions:
+        key = try_id(suggestion)
+        check = _check(suggestion, [trace.checks.get(key) for trace in known], known, finding.location)
+        if check.verdict != "traces" and suggestion is first:
             check = _with_the_others(known) or check
         safe = check.verdict == "traces" and check.equal_outputs is True
         found.append(replace(suggestion, checked=check, safe=safe))
@@ -94,10 +124,6 @@ def _with_the_others(known: Sequence[Trace]) -> Check | None:
     return None
 
 
-def _id(finding: int, suggestion: int) -> str:
-    return f"{finding}.{suggestion}"
-
-
 def _first(finding: Finding) -> Suggestion | None:
     return next((suggestion for suggestion in finding.suggestions if not suggestion.is_advice), None)
 
@@ -129,11 +155,11 @@ def _parts(suggestions: Sequence[Suggestion]) -> Try:
     parts: Try = {}
     edits = [edit for one in suggestions if one.kind != "wrap" for edit in one.edits]
     if edits:
-        parts["files"] = _rewritten(edits)
-    wraps = [wrap for one in suggestions if one.kind == "wrap" for wrap in _wraps(one)]
+        parts["edits"] = _edits(edits)
+    wraps = dict.fromkeys(wrap for one in suggestions if one.kind == "wrap" for wrap in _wraps(one))
     if wraps:
-        parts["wraps"] = wraps
-    exprs = [one.concrete_args for one in suggestions if one.concrete_args is not None]
+        parts["wraps"] = [list(wrap) for wrap in wraps]
+    exprs = list(dict.fromkeys(one.concrete_args for one in suggestions if one.concrete_args is not None))
     if exprs:
         parts["expr"] = exprs[0] if len(exprs) == 1 else f"{{{', '.join(f'**{expr}' for expr in reversed(exprs))}}}"
     settings = [one.tracer for one in suggestions if one.tracer is not None]
@@ -142,10 +168,10 @@ def _parts(suggestions: Sequence[Suggestion]) -> Try:
     return parts
 
 
-def _wraps(suggestion: Suggestion) -> Iterator[list[str]]:
+def _wraps(suggestion: Suggestion) -> Iterator[tuple[str, str]]:
     for edit in suggestion.edits[:1]:
         for name in (suggestion.wrap or "").split(", "):
-            yield [_absolute(edit.location.path), name]
+            yield _absolute(edit.location.path), name
 
 
 def _settings(said: str) -> Iterator[tuple[str, Any]]:
@@ -160,34 +186,13 @@ def _absolute(path: str) -> str:
     return str(Path(path).absolute())
 
 
-def _rewritten(edits: Sequence[Edit]) -> dict[str, str]:
-    """Path -> source with the edits applied."""
-    ordered = sorted(edits, key=lambda edit: edit.location.path)
-    return {
-        _absolute(path): apply(read_source(path), list(group))
-        for path, group in itertools.groupby(ordered, key=lambda edit: edit.location.path)
-    }
-
-
-def apply(source: str, edits: Sequence[Edit]) -> str:
-    """The source with edits applied, which must not overlap; those at one place in the order given."""
-    starts = [0]
-    for row in source.split("\n"):
-        starts.append(starts[-1] + len(row) + 1)
-
-    def offset(line: int, column: int) -> int:
-        return min(starts[min(line - 1, len(starts) - 1)] + column - 1, len(source))
-
-    spans = [
-        (offset(at.line, at.column), offset(at.end_line, at.end_column), edit.text)
-        for edit in edits
-        for at in (edit.location,)
-    ]
-    pieces, position = [], 0
-    for start, end, text in sorted(spans, key=lambda span: span[:2]):
-        pieces += [source[position:start], text]
-        position = max(position, end)
-    return "".join([*pieces, source[position:]])
+def _edits(edits: Sequence[Edit]) -> dict[str, list[list[Any]]]:
+    """Path -> edits in it, as the worker takes them (``fxlint/tracer/edits.py``)."""
+    found: dict[str, list[list[Any]]] = {}
+    for edit in edits:
+        at = edit.location
+        found.setdefault(_absolute(at.path), []).append([at.line, at.column, at.end_line, at.end_column, edit.text])
+    return found
 
 
 def _before_edits(error: Failure, edits: Sequence[Edit]) -> Failure:

@@ -76,9 +76,10 @@ def record(
 ) -> Recording:
     """Trace fresh instances from ``build`` with all answers that the bounds allow.
 
-    ``seconds`` bounds the time; a run that is under way is not interrupted.
+    ``seconds`` bounds the processor time, so that other load does not change what is found; a run that is under way
+    is not interrupted.
     """
-    return _Exploration(build, user, executed, time.monotonic() + seconds, max_runs).explore()
+    return _Exploration(build, user, executed, time.process_time() + seconds, max_runs).explore()
 
 
 class _Exploration:
@@ -101,7 +102,7 @@ class _Exploration:
 
     def explore(self) -> Recording:
         runs = 0
-        while self._plans and runs < self._max_runs and time.monotonic() < self._deadline:
+        while self._plans and runs < self._max_runs and time.process_time() < self._deadline:
             plan = self._plans.popleft()
             runs += 1
             run, error = self._trace(plan)

@@ -8,9 +8,10 @@ A batch is a JSON object:
 with file = {"id", "file": path, "module": dotted name, "package": whether the name is importable, "sys_path": [...],
 "roots": [root, ...]} and root = {"id", "kind", "qualname", "instances": [expr, ...], "found": [{"text": expr,
 "device"}, ...], "why_none": why nothing was found or null, "inputs": expr or null, "suggestions": [...]}. What was
-found comes from a survey, see ``instances/survey.py``. A suggestion has an "id" and at least one of "files": {path:
-source} to execute anew, "wraps": [[path, name], ...], "expr": the concrete_args, and "tracer": {"leaf": [path, class]} or
-{"param_shapes_constant": true}.
+found comes from a survey, see ``instances/survey.py``. A suggestion has an "id" and at least one of "edits": {path:
+[edit, ...]} of its source (see ``edits.py``), "wraps": [[path, name], ...], "expr": the concrete_args, and "tracer":
+{"leaf": [path, class]} or {"param_shapes_constant": true}; with "at": [[path, first line, last line], ...] it is of use
+only if tracing comes to one of these lines.
 
 Answers are messages {"file", "kind", ...}: "stage" as it goes on; "failed" where the file could not be imported; per
 root "stock" (with "instance"), "refused" (a declared "instance" that cannot be used), "recording", "suggestion" (with
@@ -24,6 +25,7 @@ import builtins
 import contextlib
 import os
 import sys
+import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import partial
@@ -54,8 +56,11 @@ from .suggestions import about_meta, try_suggestion
 Spec = Mapping[str, Any]
 
 RECORDING_SHARE = 0.4
-RECORDING_SECONDS = 10.0
-"""A recording may take this share of a root's seconds, and no more than these."""
+RECORDING_SECONDS = 5.0
+"""A recording may take this share of a root's seconds, and no more than these, of processor time."""
+MAX_TRIES = 64
+TRY_SECONDS = 20.0
+"""Suggestions tried on one root, and the seconds after which no other try is begun."""
 GRACE = 5.0
 """Seconds beyond those of a root that its host may be silent: the host kills the root first and says so."""
 
@@ -193,11 +198,11 @@ def _trace_root(root: Spec, module: ModuleType, send: Send, settings: Settings) 
         send({"kind": "ended", "reason": str(error), "place": None})
         return
     reason: str | None = None
-    usable: Candidate | None = None
+    usable: tuple[Candidate, _Way] | None = None
     for candidate in found:
         try:
-            _trace_candidate(candidate, send, settings)
-            usable = usable or candidate
+            way = _trace_candidate(candidate, send, settings)
+            usable = usable or (candidate, way)
         except CannotBuildError as error:
             reason = reason or str(error)
             if candidate.text in root["instances"]:
@@ -205,15 +210,54 @@ def _trace_root(root: Spec, module: ModuleType, send: Send, settings: Settings) 
     if usable is None:
         send({"kind": "ended", "reason": reason, "place": None})
         return
-    for suggestion in root["suggestions"]:
-        send({"kind": "stage", "allow": settings.limits.seconds + GRACE})
-        outcome = _isolated(suggestion, usable, module, root, settings)
-        send({**outcome, "kind": "suggestion", "suggestion": suggestion["id"]})
+    _try_all(root, *usable, module, send, settings)
     send({"kind": "ended", "reason": None, "place": None})
 
 
-def _trace_candidate(candidate: Candidate, send: Send, settings: Settings) -> None:
+@dataclass(frozen=True)
+class _Way:
+    """The way of the stock trace: the lines it ran, of those watched, and the functions in which it failed."""
+
+    lines: frozenset[tuple[str, int]]
+    failed_in: frozenset[tuple[str, str]]
+
+    def comes_to(self, suggestion: Spec) -> bool:
+        """Whether a suggestion can make a difference: else the trace goes the same way, to the same end."""
+        if suggestion.get("at") is None:
+            return True
+        return any(
+            (os.path.realpath(file), line) in self.lines
+            for file, first, last in suggestion["at"]
+            for line in range(first, last + 1)
+        ) or any((os.path.realpath(file), name) in self.failed_in for file, name in suggestion.get("wraps", ()))
+
+
+def _try_all(root: Spec, candidate: Candidate, way: _Way, module: ModuleType, send: Send, settings: Settings) -> None:
+    """Try the suggestions for a root, in their order, as far as the bounds go."""
+    seconds = min(settings.limits.seconds, TRY_SECONDS)
+    deadline = time.monotonic() + seconds
+    room = MAX_TRIES
+    for suggestion in root["suggestions"]:
+        if not way.comes_to(suggestion):
+            reason = "tracing fails before it comes here" if way.failed_in else "tracing does not come here"
+            outcome: Message = {"verdict": "not-run", "reason": reason}
+        elif not room:
+            outcome = {"verdict": "not-run", "reason": f"{MAX_TRIES} other ways out were tried on this module"}
+        elif time.monotonic() > deadline:
+            outcome = {"verdict": "not-run", "reason": f"the {seconds:g} s for ways out of this module were over"}
+        else:
+            room -= 1
+            send({"kind": "stage", "allow": settings.limits.seconds + GRACE})
+            outcome = _isolated(suggestion, candidate, module, root, settings)
+        send({**outcome, "kind": "suggestion", "suggestion": suggestion["id"]})
+
+
+def _trace_candidate(candidate: Candidate, send: Send, settings: Settings) -> _Way:
     build, done, executed = _stock(candidate, settings, send)
+    way = _Way(
+        frozenset((frame.file, frame.line) for frame in executed.frames()),
+        frozenset((frame.file, frame.function) for frame in (done.error.frames if done.error is not None else ())),
+    )
     head = {"kind": "stock", "instance": build.text, "device": build.device, "next": "recording"}
     send({**head, **done.to_json()})
     swallowed = caught(executed, done.error, settings.user)
@@ -226,6 +270,7 @@ def _trace_candidate(candidate: Candidate, send: Send, settings: Settings) -> No
     recording.caught = list(dict.fromkeys([*swallowed, *recording.caught]))
     ran = [frame.to_json() for frame in executed.frames()]
     send({"kind": "recording", "executed": ran, "next": "checking", **recording.to_json()})
+    return way
 
 
 def _stock(candidate: Candidate, settings: Settings, send: Send) -> tuple[Builder, Stock, Executed]:
@@ -250,7 +295,7 @@ def _stock(candidate: Candidate, settings: Settings, send: Send) -> tuple[Builde
 def _isolated(suggestion: Spec, candidate: Candidate, module: ModuleType, root: Spec, settings: Settings) -> Message:
     """Try a suggestion in a process of its own."""
     if not CAN_FORK:
-        if set(suggestion) != {"id", "expr"}:
+        if not set(suggestion) <= {"id", "expr", "at"}:
             return {"verdict": "not-run", "reason": "it needs a process of its own, and this system cannot fork one"}
         return try_suggestion(suggestion, candidate, module, root, settings.user)
     answers: list[Message] = []

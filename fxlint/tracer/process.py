@@ -261,13 +261,26 @@ def _signal_name(number: int) -> str:
 
 
 def refuse_network() -> None:
-    """Connections to other machines fail at once; nothing that is imported or built may download."""
+    """Connections to other machines fail at once; nothing that is imported or built may download.
+
+    Who sleeps after a refusal waits to try again, and would be refused again: such sleeps are over at once.
+    """
     import socket
 
     local = getattr(socket, "AF_UNIX", None)
+    sleep = time.sleep
+    was_refused = False
 
     def refused(*args: Any, **kwargs: Any) -> Any:
+        nonlocal was_refused
+        was_refused = True
         raise OSError("network access is refused while fxlint confirms")
+
+    def sleep_unless_refused(seconds: Any) -> None:
+        if not was_refused:
+            sleep(seconds)
+
+    time.sleep = sleep_unless_refused
 
     def guard(name: str) -> None:
         original = getattr(socket.socket, name)

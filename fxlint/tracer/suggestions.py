@@ -6,7 +6,8 @@ import inspect
 import linecache
 import os
 import sys
-from collections.abc import Callable, Mapping
+import tokenize
+from collections.abc import Callable, Mapping, Sequence
 from types import FunctionType, ModuleType
 from typing import Any
 
@@ -14,6 +15,7 @@ import torch
 import torch.fx
 from torch.utils import _pytree as pytree
 
+from .edits import Edit, apply
 from .frames import UserCode, real_path
 from .instances import Builder, Candidate, CannotBuildError, Target, candidates, evaluate, find, told_in_a_line
 from .stock import Root, Stock, stock, traced_by
@@ -32,8 +34,8 @@ def try_suggestion(
     """
     try:
         before = Builder(candidate, user, "cpu")() if root.get("inputs") else None
-        if "files" in suggestion:
-            module = _rewrite(suggestion["files"], module)
+        if "edits" in suggestion:
+            module = _rewrite(suggestion["edits"], module)
             candidate = _same_candidate(candidate, module, root)
         for file, name in suggestion.get("wraps", ()):
             _wrap(file, name)
@@ -153,18 +155,20 @@ def _wrap(file: str, name: str) -> None:
     exec(compile(f"__import__('torch').fx.wrap({name!r})", "<wrap>", "exec"), vars(_module_of(file)))
 
 
-def _rewrite(files: Mapping[str, str], root: ModuleType) -> ModuleType:
-    """Execute new source under its modules' own names; the root's module comes last and is returned."""
+def _rewrite(edits: Mapping[str, Sequence[Edit]], root: ModuleType) -> ModuleType:
+    """Execute edited source under its modules' own names; the root's module comes last and is returned."""
     by_file = {
         real_path(origin): module
         for module in list(sys.modules.values())
         if isinstance(origin := getattr(module, "__file__", None), str)
     }
     renewed = root
-    for file, text in sorted(files.items(), key=lambda item: by_file.get(real_path(item[0])) is root):
+    for file, changes in sorted(edits.items(), key=lambda item: by_file.get(real_path(item[0])) is root):
         module = by_file.get(real_path(file))
         if module is None:
             raise CannotTryError("a rewritten file was not imported")
+        with tokenize.open(file) as stream:
+            text = apply(stream.read(), changes)
         fresh = _execute(module, text)
         _rebind(module, fresh)
         if module is root:

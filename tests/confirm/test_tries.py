@@ -1,11 +1,12 @@
 """What is tried, and how its outcome comes back to the suggestions."""
 
+import dataclasses
 from pathlib import Path
 
 import pytest
 
 from fxlint.confirm.traces import Trace
-from fxlint.confirm.tries import TOGETHER, checked, tries
+from fxlint.confirm.tries import TOGETHER, checked, tries, try_id
 from fxlint.findings import (
     Check,
     Confirmed,
@@ -45,6 +46,11 @@ def replace(path: str, line: int, text: str) -> Suggestion:
     return Suggestion("rewrite", text, (Edit(Location(path, line, 12, line, 18), text),))
 
 
+def by_hand(path: str, line: int, text: str) -> list:
+    """The edit of ``replace``, as the worker takes it."""
+    return [line, 12, line, 18, text]
+
+
 class TestWhatIsTried:
     def test_every_kind_says_what_the_worker_has_to_do(self, path):
         at = Edit(Location(path, 1, 1, 1, 1), "import torch\n")
@@ -56,13 +62,32 @@ class TestWhatIsTried:
             Suggestion("config", "", tracer="param_shapes_constant"),
             Suggestion("rewrite", "only words"),
         )
+        here = [[path, 2, 2]]
         assert asked(path, finding(path, 2, *ways)) == [
-            {"id": "0.0", "expr": "{'x': 1}"},
-            {"id": "0.1", "wraps": [[path, "len"], [path, "sqrt"]]},
-            {"id": "0.2", "files": {path: "import torch\n" + TEXT}},
-            {"id": "0.3", "tracer": {"leaf": [path, "Outer.Layer"]}},
-            {"id": "0.4", "tracer": {"param_shapes_constant": True}},
+            {"id": try_id(ways[0]), "expr": "{'x': 1}", "at": None},
+            {"id": try_id(ways[1]), "wraps": [[path, "len"], [path, "sqrt"]], "at": here},
+            {"id": try_id(ways[2]), "edits": {path: [[1, 1, 1, 1, "import torch\n"]]}, "at": here},
+            {"id": try_id(ways[3]), "tracer": {"leaf": [path, "Outer.Layer"]}, "at": here},
+            {"id": try_id(ways[4]), "tracer": {"param_shapes_constant": True}, "at": here},
         ]
+
+    def test_the_same_way_out_of_several_findings_is_tried_once(self, path):
+        wrap = Suggestion("wrap", "wrap len", (Edit(Location(path, 1, 1, 1, 1), "a"),), wrap="len")
+        again = Suggestion("wrap", "in other words", (Edit(Location(path, 1, 1, 1, 1), "b"),), wrap="len")
+        (one,) = asked(path, finding(path, 2, wrap), finding(path, 6, again))
+        assert (one["wraps"], one["at"]) == ([[path, "len"]], [[path, 2, 2], [path, 6, 6]])
+
+    @pytest.mark.parametrize("event", ["signature.variadic", "output.type", "root.library", "wrap.misuse"])
+    def test_what_fails_while_no_line_of_it_runs_is_tried_in_any_case(self, path, event):
+        one = dataclasses.replace(finding(path, 2, replace(path, 2, "one")), event=event)
+        assert [way["at"] for way in asked(path, one)] == [None]
+
+    def test_the_first_suggestion_of_every_finding_goes_before_the_others(self, path):
+        ways = [replace(path, line, text) for line, text in ((2, "one"), (2, "two"), (6, "three"), (6, "four"))]
+        listed = asked(path, finding(path, 2, *ways[:2]), finding(path, 6, *ways[2:]))
+        assert [way["id"] for way in listed] == [
+            try_id(ways[0]), try_id(ways[2]), TOGETHER, try_id(ways[1]), try_id(ways[3])
+        ]  # fmt: skip
 
     def test_the_first_suggestions_of_all_findings_are_tried_together(self, path):
         one, other = finding(path, 2, replace(path, 2, "one")), finding(path, 6, replace(path, 6, "other"))
@@ -71,9 +96,7 @@ class TestWhatIsTried:
         together = asked(path, one, other, bind, also)[-1]
         assert together["id"] == TOGETHER
         assert eval(together["expr"]) == {"x": 1, "y": 2}
-        (text,) = together["files"].values()
-        assert "return one\n" in text
-        assert "return other" in text
+        assert together["edits"] == {path: [by_hand(path, 2, "one"), by_hand(path, 6, "other")]}
 
     def test_edits_that_overlap_give_way_and_equal_ones_are_made_once(self, path):
         head = Edit(Location(path, 1, 1, 1, 1), "import torch.fx\n")
@@ -81,17 +104,16 @@ class TestWhatIsTried:
         inside = Suggestion("rewrite", "", (head, Edit(Location(path, 2, 13, 2, 14), "lost")))
         apart = Suggestion("rewrite", "", (head, *replace(path, 6, "other").edits))
         together = asked(path, *(finding(path, 2, way) for way in (first, inside, apart)))[-1]
-        (text,) = together["files"].values()
-        assert text.count("import torch.fx") == 1
-        assert "lost" not in text
-        assert "other" in text
+        assert [edit[-1] for edit in together["edits"][path]] == ["import torch.fx\n", "one", "other"]
 
     def test_one_finding_is_not_tried_twice(self, path):
-        assert [one["id"] for one in asked(path, finding(path, 2, replace(path, 2, "one")))] == ["0.0"]
+        way = replace(path, 2, "one")
+        assert [one["id"] for one in asked(path, finding(path, 2, way))] == [try_id(way)]
+        assert [one["id"] for one in asked(path, finding(path, 2, way), finding(path, 3, way))] == [try_id(way)]
 
 
-def trace(**checks: Check) -> Trace:
-    known = {key.strip("_").replace("_", "."): check for key, check in checks.items()}
+def trace(way: Suggestion | None = None, check: Check | None = None, **others: Check) -> Trace:
+    known = dict(others) if way is None or check is None else {try_id(way): check, **others}
     return Trace(Confirmed("fails"), (), (), (), True, True, None, known)
 
 
@@ -104,19 +126,22 @@ class TestWhatComesBack:
         roots = tuple(f"Net{number}" for number in range(len(traces)))
         one = finding(path, 2, suggestion, roots=roots)
         known = dict(zip(one.modules, traces, strict=True))
-        return checked(one, 0, known).suggestions[0]
+        return checked(one, known).suggestions[0]
 
     def test_a_suggestion_is_as_good_as_on_the_root_where_it_went_best(self, path):
-        way = self.outcome(path, replace(path, 2, "one"), trace(_0_0=FAILS), trace(_0_0=TRACES))
+        one = replace(path, 2, "one")
+        way = self.outcome(path, one, trace(one, FAILS), trace(one, TRACES))
         assert (way.checked, way.safe) == (TRACES, True)
 
     @pytest.mark.parametrize("equal", [False, None])
     def test_nothing_is_safe_that_was_not_seen_to_give_the_same(self, path, equal):
-        way = self.outcome(path, replace(path, 2, "one"), trace(_0_0=Check("traces", equal_outputs=equal)))
-        assert not way.safe
+        one = replace(path, 2, "one")
+        assert not self.outcome(path, one, trace(one, Check("traces", equal_outputs=equal))).safe
 
-    def test_where_it_fails_alone_the_others_may_complete_it(self, path):
-        way = self.outcome(path, replace(path, 2, "one"), trace(_0_0=FAILS, together=TRACES))
+    @pytest.mark.parametrize("alone", [FAILS, Check("not-run", reason="tracing fails before it comes here")])
+    def test_where_it_fails_alone_the_others_may_complete_it(self, path, alone):
+        one = replace(path, 2, "one")
+        way = self.outcome(path, one, trace(one, alone, together=TRACES))
         assert way.checked.verdict == "traces"
         assert "together" in way.checked.reason
 
@@ -136,10 +161,13 @@ class TestWhatComesBack:
             Edit(Location(path, 2, 5, 2, 18), "a = (\n1,\n)"),
         )
         error = Failure("TraceError", "next", path, met, 5)
-        way = self.outcome(path, Suggestion("rewrite", "", edits), trace(_0_0=Check("fails", error)))
+        one = Suggestion("rewrite", "", edits)
+        way = self.outcome(path, one, trace(one, Check("fails", error)))
         assert way.checked.error.line == told
 
     def test_a_failure_that_is_there_without_it_too_comes_first(self, path):
-        before = Trace(Confirmed("fails", error=Failure("TraceError", "next", "other.py", 7, 9)), checks={"0.0": FAILS})
-        assert self.outcome(path, replace(path, 2, "one"), before).checked.reason == "another failure comes first"
-        assert self.outcome(path, replace(path, 2, "one"), trace(_0_0=FAILS)).checked.reason is None
+        one = replace(path, 2, "one")
+        failed = Confirmed("fails", error=Failure("TraceError", "next", "other.py", 7, 9))
+        before = Trace(failed, checks={try_id(one): FAILS})
+        assert self.outcome(path, one, before).checked.reason == "another failure comes first"
+        assert self.outcome(path, one, trace(one, FAILS)).checked.reason is None

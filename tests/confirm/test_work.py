@@ -4,9 +4,9 @@ import pytest
 
 from fxlint.confirm.names import module_name
 from fxlint.confirm.settings import ConfirmSettings
-from fxlint.confirm.tries import apply
+from fxlint.confirm.tries import try_id
 from fxlint.confirm.work import batches
-from fxlint.findings import Edit, Finding, Location, ModuleReport, Predicted, Prediction, Root, Suggestion
+from fxlint.findings import Finding, Location, ModuleReport, Predicted, Prediction, Root, Suggestion
 
 
 @pytest.fixture
@@ -91,24 +91,6 @@ def test_a_suggestion_is_tried_on_a_few_roots_the_declared_ones_first(package):
     )
     (batch,) = batches(Prediction(tuple(modules), (one,)), ConfirmSettings())
     asked = {spec["qualname"]: spec["suggestions"] for spec in batch["files"][0]["roots"] if spec["suggestions"]}
-    job = {"id": "0.1", "expr": "{'a': 1}"}
+    job = {"id": try_id(bind), "expr": "{'a': 1}", "at": None}
     assert asked == {"A": [job], "B": [job], "E": [job]}
     assert batch["watch"] == {path: [(1, 1)]}
-
-
-SOURCE = "def f(x):\n    é = len(x)\n    return é\n"
-
-
-@pytest.mark.parametrize(
-    ("edits", "expected"),
-    [
-        ([((2, 9, 2, 15), "x.size(0)")], "def f(x):\n    é = x.size(0)\n    return é\n"),
-        ([((1, 1, 1, 1), "import torch\n")], "import torch\n" + SOURCE),
-        ([((2, 5, 3, 5), "")], "def f(x):\n    return é\n"),
-        ([((3, 12, 3, 13), "1"), ((2, 5, 2, 6), "y")], "def f(x):\n    y = len(x)\n    return 1\n"),
-        ([((4, 1, 4, 1), "# end\n")], SOURCE + "# end\n"),
-        ([((1, 1, 1, 1), "a\n"), ((1, 1, 1, 1), "b\n")], "a\nb\n" + SOURCE),
-    ],
-)
-def test_edits_are_applied(edits, expected):
-    assert apply(SOURCE, [Edit(Location("f.py", *place), text) for place, text in edits]) == expected

@@ -158,6 +158,19 @@ def test_the_network_is_refused(work):
     assert of_kind(messages, "failed") == []
 
 
+def test_nobody_waits_to_try_the_network_again(work):
+    text = """
+    import socket, time
+    for _ in range(3):
+        try:
+            socket.getaddrinfo("localhost", 9)
+        except OSError:
+            time.sleep(1000)
+    """
+    messages = work({"net.py": textwrap.dedent(text) + NET})
+    assert of_kind(messages, "failed") == []
+
+
 def test_several_instances_of_one_root(work):
     text = """
     class Net(nn.Module):
@@ -281,6 +294,11 @@ def test_memory_is_limited(work):
     assert ended["reason"].startswith("Net() raised MemoryError")
 
 
+def written_anew(path, text):
+    """The part of a suggestion that replaces the whole text of a file."""
+    return {"edits": {str(path): [[1, 1, 10**6, 1, text]]}}
+
+
 class TestSuggestions:
     FLAG = """
     class Net(nn.Module):
@@ -340,7 +358,7 @@ class TestSuggestions:
     def test_rewrite(self, work, tmp_path, rewritten, verdict, equal):
         text = "class Net(nn.Module):\n    def forward(self, x):\n        return x if x.sum() > 0 else -x\n"
         new = "import torch\nimport torch.nn as nn\n" + text.replace("x if x.sum() > 0 else -x", rewritten)
-        suggestion = {"files": {str(tmp_path / "net.py"): new}}
+        suggestion = written_anew(tmp_path / "net.py", new)
         answer = self.outcome(work, text, suggestion, inputs="(torch.randn(3),)")
         assert (answer["verdict"], answer.get("equal_outputs")) == (verdict, equal)
 
@@ -348,12 +366,45 @@ class TestSuggestions:
         helper = "def scale(x):\n    return x / len(x)\n"
         net = "from helper import scale\nclass Net(nn.Module):\n    def forward(self, x):\n        return scale(x)\n"
         fixed = helper.replace("len(x)", "x.size(0)")
-        suggestion = {"id": "1", "files": {str(tmp_path / "helper.py"): fixed}}
+        suggestion = {"id": "1", **written_anew(tmp_path / "helper.py", fixed)}
         messages = work({"helper.py": helper, "net.py": net}, roots=[root(suggestions=[suggestion])])
         assert [answer["verdict"] for answer in of_kind(messages, "suggestion")] == ["traces"]
 
+    def test_what_tracing_does_not_come_to_is_not_tried(self, work, tmp_path):
+        text = """
+        def halved(x):
+            if len(x) > 1:
+                return x / 2
+            return x
+
+        class Net(nn.Module):
+            def forward(self, x):
+                y = halved(x)
+                return int(y)
+        """
+        file = str(tmp_path / "net.py")
+        suggestions = [
+            {"id": "there", "wraps": [[file, "len"]], "at": [[file, 5, 5]]},
+            {"id": "after", "wraps": [[file, "int"]], "at": [[file, 12, 12]]},
+            {"id": "around", "wraps": [[file, "halved"]], "at": [[file, 6, 6]]},
+            {"id": "one of two", "wraps": [[file, "len"]], "at": [[file, 12, 12], [file, 4, 5]]},
+            {"id": "any", "expr": "{'x': torch.ones(1)}", "at": None},
+        ]
+        watch = {file: [(1, 12)]}
+        messages = work({"net.py": text}, roots=[root(suggestions=suggestions)], watch=watch)
+        answers = {answer["suggestion"]: answer for answer in of_kind(messages, "suggestion")}
+        tried = {name: answer["verdict"] for name, answer in answers.items()}
+        assert tried == {
+            "there": "fails",
+            "after": "not-run",
+            "around": "fails",
+            "one of two": "fails",
+            "any": "traces",
+        }
+        assert answers["after"]["reason"] == "tracing fails before it comes here"
+
     def test_a_rewrite_that_does_not_compile(self, work, tmp_path):
-        suggestion = {"files": {str(tmp_path / "net.py"): "def ("}}
+        suggestion = written_anew(tmp_path / "net.py", "def (")
         answer = self.outcome(work, NET, suggestion)
         assert answer["verdict"] == "not-run"
         assert "SyntaxError" in answer["reason"]
@@ -392,6 +443,30 @@ def test_without_forking_all_is_done_in_one_process(tmp_path, monkeypatch):
     assert [message["verdict"] for message in of_kind(messages, "stock")] == ["fails"]
     assert [message["verdict"] for message in of_kind(messages, "suggestion")] == ["traces", "not-run"]
     assert messages[-1]["kind"] == "done"
+
+
+@pytest.mark.parametrize(
+    ("bound", "value", "reason"),
+    [
+        ("MAX_TRIES", 1, "1 other ways out were tried on this module"),
+        ("TRY_SECONDS", 0.0, "the 0 s for ways out of this module were over"),
+    ],
+)
+def test_what_is_beyond_the_bounds_is_not_tried(tmp_path, monkeypatch, bound, value, reason):
+    from fxlint.tracer import jobs
+
+    monkeypatch.setattr(jobs, "CAN_FORK", False)
+    monkeypatch.setattr(jobs, bound, value)
+    path = tmp_path / f"bounded_{bound}.py"
+    path.write_text("import torch.nn as nn\n" + textwrap.dedent(TestSuggestions.FLAG))
+    suggestions = [{"id": str(number), "expr": f"{{'flag': {bool(number)}}}"} for number in range(2)]
+    spec = {"id": "f", "file": str(path), "module": path.stem, "package": False, "sys_path": [str(tmp_path)]}
+    files = [{**spec, "roots": [root(suggestions=suggestions)]}]
+    messages = []
+    batch = {"files": files, "interest": [str(path)], "watch": {}, "seconds": 20, "memory": 0}
+    jobs.run_batch(batch, messages.append, lambda: False)
+    answer = of_kind(messages, "suggestion")[-1]
+    assert (answer["verdict"], answer["reason"]) == ("not-run", reason)
 
 
 class TestPartsOfSuggestions:
@@ -439,12 +514,12 @@ class TestPartsOfSuggestions:
         text += "        return x / len(x) if flag and x.sum() > 0 else x\n"
         new = "import torch\nimport torch.nn as nn\n" + text.replace("flag and x.sum() > 0", "flag")
         file = str(tmp_path / "net.py")
-        parts = {"files": {file: new}, "wraps": [[file, "len"]], "expr": "{'flag': True}"}
+        parts = {**written_anew(file, new), "wraps": [[file, "len"]], "expr": "{'flag': True}"}
         assert self.outcome(work, text, parts)["verdict"] == "traces"
 
     def test_a_wrap_in_the_text_before_is_forgotten_by_the_text_after(self, work, tmp_path):
         text = "import math\nimport torch.fx\ntorch.fx.wrap(math.sqrt)\n"
         text += "class Net(nn.Module):\n    def forward(self, x):\n        return -x\n"
         new = "import torch\nimport torch.nn as nn\n" + text.replace("torch.fx.wrap(math.sqrt)\n", "")
-        answer = self.outcome(work, text, {"files": {str(tmp_path / "net.py"): new}})
+        answer = self.outcome(work, text, written_anew(tmp_path / "net.py", new))
         assert answer["verdict"] == "traces"
