@@ -26,9 +26,13 @@ from fxlint.fix import (
     wrapping,
 )
 from fxlint.fix.site import Site
-from fxlint.fix.source import Read, Sources, read_text
+from fxlint.fix.sound import sound
+from fxlint.fix.sources import Read, Sources, read_text
 
 __all__ = ["Read", "read_text", "suggest", "with_suggestions"]
+
+KEPT: Final = 16
+"""Files whose syntax trees are kept: those that helpers and their callers are in."""
 
 Family = Callable[[Site], Iterator[Suggestion]]
 
@@ -115,10 +119,11 @@ def suggest(finding: Finding, read: Read = read_text) -> tuple[Suggestion, ...]:
 def with_suggestions(prediction: Prediction, read: Read = read_text) -> Prediction:
     """The prediction with suggestions in those of its findings that have none."""
     sources = Sources(read)
-    findings = (
-        finding if finding.suggestions else replace(finding, suggestions=_suggest(finding, sources))
-        for finding in prediction.findings
-    )
+    findings = list(prediction.findings)
+    without = [number for number, finding in enumerate(findings) if not finding.suggestions]
+    for number in sorted(without, key=lambda number: findings[number].location.path):  # one file after the other
+        findings[number] = replace(findings[number], suggestions=_suggest(findings[number], sources))
+        sources.forget(KEPT)
     return replace(prediction, findings=tuple(findings))
 
 
@@ -132,5 +137,8 @@ def _suggest(finding: Finding, sources: Sources) -> tuple[Suggestion, ...]:
     found: dict[Suggestion, None] = {}
     for family in families:
         with contextlib.suppress(Exception):  # source of a form that a family did not foresee gets no advice from it
-            found.update(dict.fromkeys(family(site)))
+            for suggestion in family(site):
+                checked = sound(suggestion, sources)
+                if checked is not None:
+                    found[checked] = None
     return tuple(found)

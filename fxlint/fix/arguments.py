@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 import ast
+import itertools
 from collections.abc import Iterator
 
 from fxlint.findings import Suggestion
-from fxlint.fix.lengths import is_sequence, is_tuple, known_length
+from fxlint.fix.parameters import Parameter
 from fxlint.fix.plain import is_plain_annotation
-from fxlint.fix.site import Parameter, Site, annotated, defaults
+from fxlint.fix.site import Site
+from fxlint.fix.tree import walk
 
 PH = "torch.fx.PH"
 """What stands for a placeholder inside a structure of ``concrete_args``."""
+MAX_TESTS = 20
+"""Conditions around a construct that are looked at."""
 
 
 def flag(site: Site) -> Iterator[Suggestion]:
@@ -41,7 +45,7 @@ def fixed(site: Site) -> Iterator[Suggestion]:
 
 def _chosen(site: Site, parameter: Parameter) -> Iterator[Suggestion]:
     """Fix a parameter without a default that is annotated as a plain value, at what it is compared with."""
-    annotation = annotated(parameter.function).get(parameter.name)
+    annotation = parameter.source.facts(parameter.function).annotations.get(parameter.name)
     if annotation is None or not is_plain_annotation(annotation) or len(site.finding.provenance) > 2:
         return
     is_equal = isinstance(site.node, ast.Compare) and isinstance(site.node.ops[0], (ast.Eq, ast.NotEq, ast.In))
@@ -69,7 +73,7 @@ def missing_inputs(site: Site) -> Iterator[Suggestion]:
     function = site.function
     if function is None:
         return
-    optional = [name for name, value in defaults(function).items() if _is_none(value)]
+    optional = [name for name, value in site.source.facts(function).defaults.items() if _is_none(value)]
     tested = [name for name in _tested_names(site) if name in optional]
     for name in reversed(tested if len(tested) > 1 else []):
         yield bound({name: "None"}, f"trace without `{name}`")
@@ -82,7 +86,7 @@ def structure(site: Site) -> Iterator[Suggestion]:
     parameter, node = site.parameter, site.node
     if parameter is None or len(site.finding.provenance) != 1 or site.function is not parameter.function:
         return
-    keys = _keys_used(parameter)
+    keys = parameter.keys
     if keys:
         tested = node.left.value if isinstance(node, ast.Compare) and isinstance(node.left, ast.Constant) else None
         without = [one for one in keys if one != tested]
@@ -90,14 +94,14 @@ def structure(site: Site) -> Iterator[Suggestion]:
         for chosen in choices:
             items = ", ".join(f"{one!r}: {PH}" for one in chosen)
             yield bound({parameter.name: f"{{{items}}}"}, f"trace with the keys of `{parameter.name}` known")
-    elif site.event == "kwargs.unpack" and not _is_variadic(parameter):
+    elif site.event == "kwargs.unpack" and not parameter.is_variadic:
         text = f"trace with the keys of `{parameter.name}` known: concrete_args={{'{parameter.name}': {{...: {PH}}}}}"
         yield Suggestion("concrete_args", text)
-    elif site.event.startswith(("iter.", "len.")) and not _is_variadic(parameter) and _is_list(parameter):
-        length = known_length(parameter, site.source, site.class_of)
+    elif site.event.startswith(("iter.", "len.")) and not parameter.is_variadic and parameter.is_list:
+        length = parameter.length
         said = f"here {length}" if length is not None else "here 2 as an example, which you adapt"
         items = ", ".join([PH] * (2 if length is None else length))
-        display = (f"({items},)" if length == 1 else f"({items})") if is_tuple(parameter) else f"[{items}]"
+        display = (f"({items},)" if length == 1 else f"({items})") if parameter.is_tuple else f"[{items}]"
         yield bound({parameter.name: display}, f"trace with the length of `{parameter.name}` known, {said}")
 
 
@@ -106,7 +110,8 @@ def all_defaults(site: Site) -> Iterator[Suggestion]:
     parameter = site.parameter
     if parameter is None:
         return
-    literals = {name: _literal(value) for name, value in defaults(parameter.function).items()}
+    defaults = parameter.source.facts(parameter.function).defaults
+    literals = {name: _literal(value) for name, value in defaults.items()}
     plain = {name: value[0] for name, value in literals.items() if value}
     if len(plain) > 1:
         yield bound(plain, "trace with all defaults fixed")
@@ -150,8 +155,9 @@ def _is_none(node: ast.expr) -> bool:
 
 def _tested_names(site: Site) -> list[str]:
     """The names in the conditions under which the construct is reached, the innermost first."""
-    tests = [node.test for node in site.source.around(site.node) if isinstance(node, (ast.If, ast.IfExp))]
-    return list(dict.fromkeys(name.id for test in tests for name in ast.walk(test) if isinstance(name, ast.Name)))
+    tests = (node.test for node in site.source.around(site.node) if isinstance(node, (ast.If, ast.IfExp)))
+    nearest = itertools.islice(tests, MAX_TESTS)
+    return list(dict.fromkeys(name.id for test in nearest for name in walk(test) if isinstance(name, ast.Name)))
 
 
 def _keys_of(site: Site) -> list[str]:
@@ -159,57 +165,22 @@ def _keys_of(site: Site) -> list[str]:
     if isinstance(site.node, ast.Call):
         return [repr(name) for name in _modules_of(site)]
     table = site.node.value if isinstance(site.node, ast.Subscript) else None
-    if isinstance(table, ast.Attribute):
-        scope: ast.AST | None = site.class_of
-    elif isinstance(table, ast.Name):
-        scope = site.source.tree
-    else:
+    scope = site.class_of if isinstance(table, ast.Attribute) else site.source.tree
+    if scope is None or not isinstance(table, (ast.Attribute, ast.Name)):
         return []
-    wanted = site.text(table)
-    for node in ast.walk(scope) if scope is not None else ():
-        targets = (
-            node.targets if isinstance(node, ast.Assign) else [node.target] if isinstance(node, ast.AnnAssign) else []
-        )
-        if any(site.text(target) == wanted for target in targets):
-            displays = [found for found in ast.walk(node) if isinstance(found, ast.Dict)]
-            return [text for found in displays[:1] for one in found.keys for text in _literal(one)]
+    for node in site.source.class_facts(scope).assigned.get(site.text(table), ()):
+        displays = [found for found in walk(node) if isinstance(found, ast.Dict)]
+        return [text for found in displays[:1] for one in found.keys for text in _literal(one)]
     return []
 
 
 def _modules_of(site: Site) -> list[str]:
     """The attributes that ``getattr(self, name)`` can find: those that the class sets to what it has made."""
-    nodes = ast.walk(site.class_of) if site.class_of is not None else ()
-    made = [node for node in nodes if isinstance(node, ast.Assign) and isinstance(node.value, ast.Call)]
-    targets = [target for node in made for target in node.targets if isinstance(target, ast.Attribute)]
-    return list(dict.fromkeys(target.attr for target in targets if site.text(target.value) == "self"))
-
-
-def _keys_used(parameter: Parameter) -> list[str]:
-    """The constant keys by which a parameter is read in its function."""
-    found = [
-        node.slice.value
-        for node in ast.walk(parameter.function)
-        if isinstance(node, ast.Subscript)
-        and isinstance(node.value, ast.Name)
-        and node.value.id == parameter.name
-        and isinstance(node.slice, ast.Constant)
-        and isinstance(node.slice.value, str)
+    assigned = site.source.class_facts(site.class_of).assigned if site.class_of is not None else {}
+    return [
+        target.removeprefix("self.")
+        for target, found in assigned.items()
+        if target.startswith("self.")
+        and target.removeprefix("self.").isidentifier()
+        and any(isinstance(node, ast.Assign) and isinstance(node.value, ast.Call) for node in found)
     ]
-    return list(dict.fromkeys(found))
-
-
-def _is_variadic(parameter: Parameter) -> bool:
-    arguments = parameter.function.args
-    return parameter.name in [one.arg for one in (arguments.vararg, arguments.kwarg) if one is not None]
-
-
-def _is_list(parameter: Parameter) -> bool:
-    """Whether a parameter that is iterated over is a list rather than a tensor, by its annotation or its use."""
-    if parameter.annotation:
-        return is_sequence(parameter)
-    attributes = {
-        node.attr
-        for node in ast.walk(parameter.function)
-        if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name) and node.value.id == parameter.name
-    }
-    return parameter.name.endswith("s") and not attributes

@@ -3,21 +3,26 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 
 from fxlint.findings import Suggestion
 from fxlint.fix.conditions import negated, recorded
 from fxlint.fix.messages import plain_message
 from fxlint.fix.site import Site
-from fxlint.fix.snippet import code, expression, template
+from fxlint.fix.snippet import Code
+from fxlint.fix.tree import walk
 
+MAX_CONDITION = 2000
+"""Characters of a condition that is written anew, once for each finding in it."""
 _SETTLE = "decide it in `__init__`, or before the traced part: what never changes belongs to the configuration"
 
 
 def choice(site: Site) -> Iterator[Suggestion]:
     """`torch.where(condition, a, b)` where both sides are values; only for tensors: it takes no Python bool."""
     owner = _owner(site)
-    if not isinstance(owner, (ast.If, ast.IfExp)) or site.is_number or site.is_plain(owner.test):
+    if not isinstance(owner, (ast.If, ast.IfExp)) or _is_long(site, owner.test):
+        return
+    if site.is_number or site.is_plain(owner.test):
         return
     if isinstance(owner, ast.IfExp) and owner.test is _test(site, owner) and _are_values(owner.body, owner.orelse):
         new = _where(site, owner.test, owner.body, owner.orelse)
@@ -29,14 +34,16 @@ def choice(site: Site) -> Iterator[Suggestion]:
 def checked(site: Site) -> Iterator[Suggestion]:
     """`torch._assert` for an assert, and for an `if` that does nothing but raise."""
     statement = site.statement
+    if isinstance(statement, (ast.Assert, ast.If)) and _is_long(site, statement.test):
+        return
     if isinstance(statement, ast.Assert):
-        condition = code(recorded(expression(site.text(statement.test)), _is_plain(site)))
+        condition = recorded(site, statement.test).text
         message = plain_message(statement.msg, site.text(statement.test))
         yield _assertion(site, statement, condition, message)
     elif isinstance(statement, ast.If) and _only_raises(statement) and site.source.indent(statement):
-        condition = code(negated(expression(site.text(statement.test)), _is_plain(site)))
-        rest = site.source.moved_out(statement.orelse, site.source.indent(statement)) if statement.orelse else ""
-        yield _assertion(site, statement, condition, _message(statement.body[-1], condition), rest)
+        condition = negated(site, statement.test).text
+        message = _message(statement.body[-1], condition)
+        yield _assertion(site, statement, condition, message, _otherwise(site, statement))
 
 
 def settled(site: Site) -> Iterator[Suggestion]:
@@ -51,7 +58,7 @@ def dropped(site: Site) -> Iterator[Suggestion]:
     if isinstance(statement, ast.Assert) and _is_about_types(site, statement.test):
         yield site.rewrite("drop the check, or do it where forward is called", site.source.drop(statement))
     elif isinstance(statement, ast.Raise):
-        owner = site.source.parents[statement]
+        owner = site.source.parent(statement)
         alone = isinstance(owner, ast.If) and owner.body == [statement] and not owner.orelse
         if isinstance(owner, ast.If) and alone and site.source.indent(owner) and _is_about_types(site, owner.test):
             yield site.rewrite("drop the check, or do it where forward is called", site.source.drop(owner))
@@ -70,25 +77,39 @@ def other_mode(site: Site) -> Iterator[Suggestion]:
 def operators(site: Site) -> Iterator[Suggestion]:
     """The operators that tensors overload, for `not`, `and`, `or`, chains and `in`."""
     node = _outermost_condition(site)
-    if node is None:
+    if node is None or _is_long(site, node):
         return
-    old = site.text(node)
-    new = code(recorded(expression(old), _is_plain(site)))
-    if new != old:
+    new = recorded(site, node)
+    if new.text != site.code(node).text:
         yield site.replacement("use operators that are recorded", node, new)
+
+
+def _is_long(site: Site, condition: ast.expr) -> bool:
+    start, end = site.source.span(condition)
+    return end - start > MAX_CONDITION
 
 
 def _only_raises(statement: ast.If) -> bool:
     """Whether the body always raises, and what follows ``else`` is no further test."""
     has_test = len(statement.orelse) == 1 and isinstance(statement.orelse[0], ast.If)
-    leaves = any(
-        isinstance(node, (ast.Return, ast.Break, ast.Continue)) for one in statement.body for node in ast.walk(one)
-    )
-    return isinstance(statement.body[-1], ast.Raise) and not has_test and not leaves
+    if has_test or not isinstance(statement.body[-1], ast.Raise):
+        return False
+    inside = (node for one in statement.body for node in walk(one))
+    return not any(isinstance(node, (ast.Return, ast.Break, ast.Continue)) for node in inside)
+
+
+def _otherwise(site: Site, statement: ast.If) -> str:
+    """What stands after ``else``, each line after a line end, as it follows the statement."""
+    if not statement.orelse:
+        return ""
+    first, last = statement.orelse[0], statement.orelse[-1]
+    rows = (*site.source.comments_above(first), *site.source.rows(first, last))
+    indent = site.source.indent(statement)
+    return "".join(f"\n{indent}{row}" if row else "\n" for row in rows)
 
 
 def _is_about_types(site: Site, test: ast.expr) -> bool:
-    names = {node.func for node in ast.walk(test) if isinstance(node, ast.Call)}
+    names = {node.func for node in walk(test) if isinstance(node, ast.Call)}
     return any(
         site.text(name).rpartition(".")[2] in ("isinstance", "is_tensor", "type", "issubclass") for name in names
     )
@@ -101,13 +122,11 @@ def _owner(site: Site) -> ast.AST | None:
 
 def _test(site: Site, owner: ast.IfExp) -> ast.AST | None:
     inside = (site.node, *site.source.around(site.node))
-    return next((node for node in inside if site.source.parents.get(node) is owner), None)
+    return next((node for node in inside if node is not site.source.tree and site.source.parent(node) is owner), None)
 
 
-def _where(site: Site, test: ast.expr, a: ast.expr, b: ast.expr) -> str:
-    condition = recorded(expression(site.text(test)), _is_plain(site))
-    sides = {"a": expression(site.text(a)), "b": expression(site.text(b))}
-    return code(template("torch.where({condition}, {a}, {b})", condition=condition, **sides))
+def _where(site: Site, test: ast.expr, a: ast.expr, b: ast.expr) -> Code:
+    return Code(f"torch.where({recorded(site, test).text}, {site.text(a)}, {site.text(b)})")
 
 
 def _two_ways(site: Site, owner: ast.If) -> Iterator[Suggestion]:
@@ -121,7 +140,7 @@ def _two_ways(site: Site, owner: ast.If) -> Iterator[Suggestion]:
     if isinstance(taken, ast.Return) and isinstance(other, ast.Return):
         if not taken.value or not other.value or not _are_values(taken.value, other.value):
             return
-        text = f"return {_where(site, owner.test, taken.value, other.value)}"
+        text = f"return {_where(site, owner.test, taken.value, other.value).text}"
         last = owner if owner.orelse else other
         yield site.rewrite("compute both sides and choose", site.source.replace_range(owner, last, text))
     elif isinstance(taken, ast.Assign) and _single_name(taken) is not None:
@@ -134,7 +153,7 @@ def _two_ways(site: Site, owner: ast.If) -> Iterator[Suggestion]:
             return
         if not _are_values(taken.value, otherwise):
             return
-        text = f"{site.text(target)} = {_where(site, owner.test, taken.value, otherwise)}"
+        text = f"{site.text(target)} = {_where(site, owner.test, taken.value, otherwise).text}"
         yield site.rewrite("compute both sides and choose", site.source.replace(owner, text))
 
 
@@ -162,11 +181,6 @@ def _message(statement: ast.stmt, condition: str) -> str:
     thrown = statement.exc if isinstance(statement, ast.Raise) else None
     first = thrown.args[0] if isinstance(thrown, ast.Call) and thrown.args else None
     return plain_message(first, condition)
-
-
-def _is_plain(site: Site) -> Callable[[str], bool]:
-    """Whether a part of the condition of the site is a plain value when the graph runs."""
-    return lambda text: site.is_plain(ast.parse(f"({text})", mode="eval").body)
 
 
 def _outermost_condition(site: Site) -> ast.expr | None:

@@ -2,108 +2,112 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+import ast
+from collections.abc import Sequence
+from typing import Final
 
-import libcst as cst
-import libcst.matchers as m
+from fxlint.fix.site import Site
+from fxlint.fix.snippet import BIT_AND, BIT_OR, COMPARISON, NOT, Code, dotted, joined
 
-from fxlint.fix.snippet import atom, code, joined, template
+_SIGNS: Final[dict[type[ast.cmpop], str]] = {
+    ast.Eq: "==",
+    ast.NotEq: "!=",
+    ast.Lt: "<",
+    ast.LtE: "<=",
+    ast.Gt: ">",
+    ast.GtE: ">=",
+    ast.Is: "is",
+    ast.IsNot: "is not",
+    ast.In: "in",
+    ast.NotIn: "not in",
+}
+_OPPOSITES: Final[dict[type[ast.cmpop], type[ast.cmpop]]] = {
+    ast.Eq: ast.NotEq,
+    ast.NotEq: ast.Eq,
+    ast.Lt: ast.GtE,
+    ast.GtE: ast.Lt,
+    ast.Gt: ast.LtE,
+    ast.LtE: ast.Gt,
+    ast.In: ast.NotIn,
+    ast.NotIn: ast.In,
+}
+_CHECKS: Final = ("isinstance", "is_tensor")
 
-_OPPOSITES: tuple[tuple[type[cst.BaseCompOp], type[cst.BaseCompOp]], ...] = (
-    (cst.Equal, cst.NotEqual),
-    (cst.LessThan, cst.GreaterThanEqual),
-    (cst.GreaterThan, cst.LessThanEqual),
-)
-IsPlain = Callable[[str], bool]
-"""Whether an expression is a plain Python value when the graph runs: `torch.logical_not` takes none."""
-_MODE = m.Attribute(attr=m.Name("training"))
-"""The mode of a module: a real bool while tracing."""
-_ISINSTANCE = m.Call(func=m.Name("isinstance") | m.Attribute(attr=m.Name("is_tensor")))
 
-
-def recorded(condition: cst.BaseExpression, is_plain: IsPlain) -> cst.BaseExpression:
+def recorded(site: Site, condition: ast.expr) -> Code:
     """The condition without `and`, `or`, `not`, chained comparisons, and `in` with a list of choices.
 
     Checks with ``isinstance`` fall out of conjunctions: a Proxy has no type that they could find.
     """
-    if isinstance(condition, cst.BooleanOperation):
-        is_and = isinstance(condition.operator, cst.And)
-        if is_and and m.matches(condition.left, _ISINSTANCE):
-            return recorded(condition.right, is_plain)
-        if is_and and m.matches(condition.right, _ISINSTANCE):
-            return recorded(condition.left, is_plain)
-        return _joined([condition.left, condition.right], is_and, is_plain)
-    if isinstance(condition, cst.UnaryOperation) and isinstance(condition.operator, cst.Not):
-        return negated(condition.expression, is_plain)
-    if isinstance(condition, cst.Comparison):
-        return _comparison(condition, is_plain)
-    return condition
+    if isinstance(condition, ast.BoolOp):
+        is_and = isinstance(condition.op, ast.And)
+        values = _without_checks(condition.values) if is_and else condition.values
+        return _joined([recorded(site, value) for value in values], is_and=is_and)
+    if isinstance(condition, ast.UnaryOp) and isinstance(condition.op, ast.Not):
+        return negated(site, condition.operand)
+    if isinstance(condition, ast.Compare):
+        return _comparison(site, condition)
+    return site.code(condition)
 
 
-def negated(condition: cst.BaseExpression, is_plain: IsPlain) -> cst.BaseExpression:
+def negated(site: Site, condition: ast.expr) -> Code:
     """The opposite of a condition, in recorded form."""
-    if isinstance(condition, cst.BooleanOperation):
-        parts = [negated(condition.left, is_plain), negated(condition.right, is_plain)]
-        return _joined(parts, isinstance(condition.operator, cst.Or), is_plain)
-    if isinstance(condition, cst.UnaryOperation) and isinstance(condition.operator, cst.Not):
-        return recorded(condition.expression, is_plain)
-    if isinstance(condition, cst.Comparison) and len(condition.comparisons) == 1:
-        (target,) = condition.comparisons
-        opposite = _opposite(target.operator)
-        if opposite is not None:
-            return recorded(condition.with_changes(comparisons=[target.with_changes(operator=opposite)]), is_plain)
-    if m.matches(condition, _MODE):
-        return cst.UnaryOperation(cst.Not(), condition)
-    new = recorded(condition, is_plain)
-    if is_plain(code(condition)):
-        return template("{condition} == 0", condition=atom(new))
-    return template("torch.logical_not({condition})", condition=_unwrapped(new))
+    if isinstance(condition, ast.BoolOp):
+        is_and = isinstance(condition.op, ast.Or)
+        values = _without_checks(condition.values) if is_and else condition.values
+        return _joined([negated(site, value) for value in values], is_and=is_and)
+    if isinstance(condition, ast.UnaryOp) and isinstance(condition.op, ast.Not):
+        return recorded(site, condition.operand)
+    if isinstance(condition, ast.Compare) and len(condition.ops) == 1 and type(condition.ops[0]) in _OPPOSITES:
+        opposite = _OPPOSITES[type(condition.ops[0])]
+        return _single(site, condition.left, opposite, condition.comparators[0])
+    if isinstance(condition, ast.Attribute) and condition.attr == "training":  # the mode: a real bool while tracing
+        return Code(f"not {site.text(condition)}", NOT)
+    new = recorded(site, condition)
+    if site.is_plain(condition):  # `torch.logical_not` takes none
+        return Code(f"{new.atom} == 0", COMPARISON)
+    return Code(f"torch.logical_not({new.text})")
 
 
-def _opposite(operator: cst.BaseCompOp) -> cst.BaseCompOp | None:
-    if isinstance(operator, cst.In):
-        return cst.NotIn()
-    if isinstance(operator, cst.NotIn):
-        return cst.In()
-    for one, other in (*_OPPOSITES, *((b, a) for a, b in _OPPOSITES)):
-        if isinstance(operator, one):
-            return other()
-    return None
+def _without_checks(values: Sequence[ast.expr]) -> Sequence[ast.expr]:
+    """The parts of a condition that are no checks of types, negated or not; the last one where all are."""
+    return [value for value in values if not _is_check(value)] or values[-1:]
 
 
-def _comparison(condition: cst.Comparison, is_plain: IsPlain) -> cst.BaseExpression:
-    left = condition.left
-    parts: list[cst.BaseExpression] = []
-    for target in condition.comparisons:
-        parts.append(_single(left, target, is_plain))
-        left = target.comparator
-    if len(parts) == 1:
-        return parts[0].with_changes(lpar=condition.lpar, rpar=condition.rpar) if _is_plain(parts[0]) else parts[0]
-    return _joined(parts, True, is_plain)
+def _is_check(value: ast.expr) -> bool:
+    if isinstance(value, ast.UnaryOp) and isinstance(value.op, ast.Not):
+        value = value.operand
+    return isinstance(value, ast.Call) and dotted(value.func).rpartition(".")[2] in _CHECKS
 
 
-def _is_plain(node: cst.BaseExpression) -> bool:
-    return isinstance(node, cst.Comparison)
+def _comparison(site: Site, condition: ast.Compare) -> Code:
+    if len(condition.ops) == 1:
+        old = condition.ops[0], condition.comparators[0]
+        return site.code(condition) if not _choices(*old) else _single(site, condition.left, type(old[0]), old[1])
+    lefts = [condition.left, *condition.comparators]
+    parts = zip(lefts, condition.ops, condition.comparators, strict=False)
+    return _joined([_single(site, left, type(operator), right) for left, operator, right in parts], is_and=True)
 
 
-def _single(left: cst.BaseExpression, target: cst.ComparisonTarget, is_plain: IsPlain) -> cst.BaseExpression:
-    choices = target.comparator
-    if isinstance(target.operator, (cst.In, cst.NotIn)) and isinstance(choices, (cst.Tuple, cst.List, cst.Set)):
-        wanted = isinstance(target.operator, cst.In)
-        operator = cst.Equal() if wanted else cst.NotEqual()
-        parts = [
-            cst.Comparison(left, [cst.ComparisonTarget(operator, element.value)])
-            for element in choices.elements
-            if isinstance(element, cst.Element)
-        ]
-        if parts and len(parts) == len(choices.elements):
-            return parts[0] if len(parts) == 1 else _joined(parts, not wanted, is_plain)
-    return cst.Comparison(left, [target])
+def _single(site: Site, left: ast.expr, operator: type[ast.cmpop], right: ast.expr) -> Code:
+    choices = _choices(operator(), right)
+    if not choices:
+        return _compared(site, left, operator, right)
+    each = ast.Eq if operator is ast.In else ast.NotEq
+    return _joined([_compared(site, left, each, choice) for choice in choices], is_and=operator is ast.NotIn)
 
 
-def _joined(parts: Sequence[cst.BaseExpression], is_and: bool, is_plain: IsPlain) -> cst.BaseExpression:
-    return joined([recorded(part, is_plain) for part in parts], cst.BitAnd() if is_and else cst.BitOr())
+def _choices(operator: ast.cmpop, choices: ast.expr) -> list[ast.expr]:
+    """The items of a display that something is looked up in; none for any other comparison."""
+    if not isinstance(operator, (ast.In, ast.NotIn)) or not isinstance(choices, (ast.Tuple, ast.List, ast.Set)):
+        return []
+    return [] if any(isinstance(one, ast.Starred) for one in choices.elts) else choices.elts
 
 
-def _unwrapped(node: cst.BaseExpression) -> cst.BaseExpression:
-    return node.with_changes(lpar=[], rpar=[]) if isinstance(node, cst.Comparison) else node
+def _compared(site: Site, left: ast.expr, operator: type[ast.cmpop], right: ast.expr) -> Code:
+    sides = [site.code(one).within(BIT_OR) for one in (left, right)]
+    return Code(f"{sides[0]} {_SIGNS[operator]} {sides[1]}", COMPARISON)
+
+
+def _joined(parts: Sequence[Code], *, is_and: bool) -> Code:
+    return joined(parts, "&", BIT_AND) if is_and else joined(parts, "|", BIT_OR)

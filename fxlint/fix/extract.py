@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import ast
-import functools
 import textwrap
 from collections.abc import Iterator, Sequence
 
 from fxlint.findings import Edit, Suggestion
 from fxlint.fix.site import Site
-from fxlint.fix.source import Source
+from fxlint.fix.source import Source, first_line, unindented
+from fxlint.fix.tree import walk
 
 _CONTROL = (ast.If, ast.While, ast.For, ast.Match)
 _UNMOVABLE = (
@@ -19,6 +19,10 @@ _UNMOVABLE = (
 
 _METHODS = ("index", "count", "get", "size", "dim", "numel")
 """Methods of lists, dictionaries and parameters that no module has: their owner may be handed on as a value."""
+
+
+MAX_TEXT = 4000
+"""Characters of code that are moved: more is no helper function, and would be written once for each finding in it."""
 
 
 class _CannotMoveError(Exception):
@@ -57,7 +61,7 @@ def item(site: Site) -> Iterator[Suggestion]:
         return
     try:
         move = _Move(site.source, function, [statement])
-        names = move.arguments(_locals(function))
+        names = move.arguments()
     except _CannotMoveError:
         return
     name = _new_name(site.source, base.id)
@@ -86,14 +90,15 @@ def _around(site: Site, kinds: tuple[type[ast.expr], ...]) -> Iterator[Suggestio
 
 def _value(site: Site, node: ast.AST) -> Iterator[Suggestion]:
     function = site.function
-    parent = site.source.parents[node]
+    parent = site.source.parent(node)
     is_called = isinstance(parent, ast.Call) and parent.func is node
     is_read = isinstance(getattr(node, "ctx", ast.Load()), ast.Load)
     if function is None or not isinstance(node, ast.expr) or is_called or not is_read:
         return
     try:
+        _check_size(site.source, node, node)
         move = _Move(site.source, function, [node])
-        names = move.arguments(_locals(function))
+        names = move.arguments()
     except _CannotMoveError:
         return
     name = _new_name(site.source, _about(site.statement, node))
@@ -103,23 +108,26 @@ def _value(site: Site, node: ast.AST) -> Iterator[Suggestion]:
 
 
 def _block(site: Site, function: ast.FunctionDef, owner: ast.stmt) -> Suggestion:
-    source = site.source
+    source, facts = site.source, site.source.facts(function)
+    _check_size(source, owner, owner)
     among = source.block(owner)
     returns = _has(owner, ast.Return)
     if returns and among is not function.body:
         raise _CannotMoveError
+    if returns:
+        _check_size(source, owner, among[-1])
     statements = among[among.index(owner) :] if returns else [owner]
     if not source.indent(statements[0]) or (not returns and _leaves(owner)):
         raise _CannotMoveError
     move = _Move(source, function, statements)
-    written = [] if returns else _written(function, owner)
+    stored = dict.fromkeys(name.id for name in _stores(owner))
+    written = [] if returns else [name for name in stored if facts.is_read_outside(name, owner)]
     if not returns and not written:
         raise _CannotMoveError
-    before = {argument.arg for argument in ast.walk(function.args) if isinstance(argument, ast.arg)}
-    before |= {name.id for name in _stores(function) if name.lineno < owner.lineno}
+    before = {name for name in written if facts.is_bound_before(name, owner.lineno)}
     if not all(name in before or _always_written(owner, name) for name in written):
         raise _CannotMoveError
-    names = move.arguments(before)
+    names = move.arguments(owner.lineno)
     for name in written:
         if name in before:
             names.setdefault(name, name)
@@ -133,17 +141,20 @@ def _block(site: Site, function: ast.FunctionDef, owner: ast.stmt) -> Suggestion
     )
 
 
+def _check_size(source: Source, first: ast.AST, last: ast.AST) -> None:
+    if source.span(last)[1] - source.span(first)[0] > MAX_TEXT:
+        raise _CannotMoveError
+
+
 def _suggestion(site: Site, name: str, parameters: list[str], body: str, edit: Edit) -> Suggestion:
     source = site.source
-    owner = source.top_level(site.node)
-    decorators = getattr(owner, "decorator_list", [])
-    line = min([owner.lineno, *(decorator.lineno for decorator in decorators)])
+    line = first_line(source.top_level(site.node))
     while line > 1 and source.file.lines[line - 2].startswith("#"):
         line -= 1
     text = f"@torch.fx.wrap\ndef {name}({', '.join(parameters)}):\n{textwrap.indent(body, '    ')}\n\n\n"
     edits = [source.insert(line, text), edit]
     if not source.imports("torch.fx"):
-        edits.insert(0, source.insert(source.after_imports(), "import torch.fx\n"))
+        edits.insert(0, source.insert(source.after_imports, "import torch.fx\n"))
     return site.rewrite(f"move it to a function at module level, `{name}`, which torch.fx.wrap makes one node", *edits)
 
 
@@ -152,12 +163,15 @@ class _Move:
 
     def __init__(self, source: Source, function: ast.FunctionDef, nodes: Sequence[ast.AST]) -> None:
         self._source = source
-        self._inside = [node for root in nodes for node in ast.walk(root)]
+        self._facts = source.facts(function)
+        self._inside = [node for root in nodes for node in walk(root)]
         arguments = [*function.args.posonlyargs, *function.args.args]
-        self._owner = arguments[0].arg if arguments and isinstance(source.parents[function], ast.ClassDef) else None
+        self._owner = arguments[0].arg if arguments and isinstance(source.parent(function), ast.ClassDef) else None
         if any(isinstance(node, _UNMOVABLE) or _spans_lines(node) for node in self._inside):
             raise _CannotMoveError
         self._attributes = {node: self._attribute(node) for node in self._inside if self._is_owner(node)}
+        if any(source.is_misplaced(node) for node in self._attributes.values()):
+            raise _CannotMoveError
 
     def _is_owner(self, node: ast.AST) -> bool:
         return isinstance(node, ast.Name) and node.id in (self._owner, "super", "__class__")
@@ -165,7 +179,7 @@ class _Move:
     def _attribute(self, name: ast.AST) -> ast.Attribute:
         """The longest chain of attributes that starts at ``self``; raises where it is called or written."""
         node = name
-        while isinstance(parent := self._source.parents[node], ast.Attribute):
+        while isinstance(parent := self._source.parent(node), ast.Attribute):
             node = parent
         if isinstance(parent, ast.Call) and parent.func is node:
             method = node
@@ -174,40 +188,47 @@ class _Move:
             raise _CannotMoveError
         return node
 
-    def arguments(self, known: set[str]) -> dict[str, str]:
-        """Parameter of the new function -> what the call gives for it, in the order of their first use."""
+    def arguments(self, line: int | None = None) -> dict[str, str]:
+        """Parameter of the new function -> what the call gives for it, in the order of their first use.
+
+        Only what is bound above ``line`` can be given; without a line, every local of the function.
+        """
         bound_inside = {
             name.id
             for node in self._inside
             if isinstance(node, ast.comprehension)
-            for name in ast.walk(node.target)
+            for name in walk(node.target)
             if isinstance(name, ast.Name)
         }
         used = {node.id for node in self._inside if isinstance(node, ast.Name)}
+        names = [node for node in self._inside if isinstance(node, ast.Name)]
         found: dict[str, str] = {}
-        for node in sorted(self._inside, key=lambda node: (getattr(node, "lineno", 0), getattr(node, "col_offset", 0))):
-            if isinstance(node, ast.Name) and node in self._attributes:
+        for node in sorted(names, key=lambda node: (node.lineno, node.col_offset)):
+            if node in self._attributes:
                 chain = self._source.text(self._attributes[node])
-                if _flat(chain) in known | used:
+                if _flat(chain) in used or self._is_known(_flat(chain), line):
                     raise _CannotMoveError
                 found[_flat(chain)] = chain
-            elif isinstance(node, ast.Name) and node.id in known - bound_inside and isinstance(node.ctx, ast.Load):
+            elif isinstance(node.ctx, ast.Load) and node.id not in bound_inside and self._is_known(node.id, line):
                 found[node.id] = node.id
         return found
+
+    def _is_known(self, name: str, line: int | None) -> bool:
+        return self._facts.is_local(name) if line is None else self._facts.is_bound_before(name, line)
 
     def text(self, node: ast.AST) -> str:
         """The source of a node with the attributes of ``self`` as parameters."""
         return self._renamed(self._source.text(node), self._source.location(node).line, node)
 
     def block(self, statements: Sequence[ast.stmt]) -> str:
-        first = statements[0].lineno
-        last, end = self._source.end_of(statements[-1])
-        rows = list(self._source.file.lines[first - 1 : last])
-        rows[-1] = rows[-1][: end - 1]
-        for row, start, end, text in self._renamings():
-            index = row - first
-            rows[index] = rows[index][: start - 1] + text + rows[index][end - 1 :]
-        return textwrap.dedent("\n".join(rows))
+        """The lines of statements, likewise, without their indentation."""
+        rows = self._source.rows(statements[0], statements[-1])
+        indent = self._source.indent(statements[0])
+        for line, start, end, text in self._renamings():
+            index = line - statements[0].lineno
+            shift = unindented(self._source.file.lines[line - 1], indent) + 1
+            rows[index] = rows[index][: start - shift] + text + rows[index][end - shift :]
+        return "\n".join(rows)
 
     def _renamed(self, text: str, line: int, node: ast.AST) -> str:
         rows = text.split("\n")
@@ -232,25 +253,8 @@ def _spans_lines(node: ast.AST) -> bool:
     return isinstance(node, (ast.Constant, ast.JoinedStr)) and node.lineno != node.end_lineno
 
 
-def _locals(function: ast.FunctionDef) -> set[str]:
-    parameters = {argument.arg for argument in ast.walk(function.args) if isinstance(argument, ast.arg)}
-    return parameters | {name.id for name in _stores(function)}
-
-
-@functools.lru_cache(maxsize=256)
-def _stores(node: ast.AST) -> tuple[ast.Name, ...]:
-    return tuple(name for name in ast.walk(node) if isinstance(name, ast.Name) and isinstance(name.ctx, ast.Store))
-
-
-def _written(function: ast.FunctionDef, owner: ast.stmt) -> list[str]:
-    """Names that the statement binds and that the rest of the function reads."""
-    inside = set(ast.walk(owner))
-    read = {
-        node.id
-        for node in ast.walk(function)
-        if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load) and node not in inside
-    }
-    return list(dict.fromkeys(name.id for name in _stores(owner) if name.id in read))
+def _stores(node: ast.AST) -> list[ast.Name]:
+    return [name for name in walk(node) if isinstance(name, ast.Name) and isinstance(name.ctx, ast.Store)]
 
 
 def _always_written(owner: ast.stmt, name: str) -> bool:
@@ -262,7 +266,7 @@ def _always_written(owner: ast.stmt, name: str) -> bool:
 
 
 def _has(node: ast.AST, *kinds: type[ast.AST]) -> bool:
-    return any(isinstance(found, kinds) for found in ast.walk(node))
+    return any(isinstance(found, kinds) for found in walk(node))
 
 
 def _leaves(owner: ast.stmt) -> bool:
@@ -281,13 +285,7 @@ def _about(statement: ast.stmt, node: ast.expr) -> str:
 
 
 def _new_name(source: Source, about: str) -> str:
-    name = f"compute_{about.strip('_').lower()}"
-    number = 2
-    new = name
-    while new in source.file.text or new in source.names:
-        new, number = f"{name}_{number}", number + 1
-    source.names.add(new)
-    return new
+    return source.new_name(f"compute_{about.strip('_').lower()}")
 
 
 def _one_piece(text: str) -> str:

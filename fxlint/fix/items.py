@@ -8,7 +8,6 @@ from collections.abc import Iterator
 from fxlint.findings import Suggestion
 from fxlint.fix.memory import shared
 from fxlint.fix.site import Site
-from fxlint.fix.snippet import atom, code, expression
 
 _OPERATORS: dict[type[ast.operator], str] = {
     ast.Add: "+",
@@ -26,8 +25,7 @@ def assigned(site: Site) -> Iterator[Suggestion]:
         is_number = isinstance(_unsigned(statement.value), ast.Constant)
     elif isinstance(statement, ast.AugAssign) and type(statement.op) in _OPERATORS:
         target = statement.target
-        operand = code(atom(expression(site.text(statement.value))))
-        value = f"{site.text(target)} {_OPERATORS[type(statement.op)]} {operand}"
+        value = f"{site.text(target)} {_OPERATORS[type(statement.op)]} {site.code(statement.value).atom}"
         is_number = False
     else:
         return

@@ -6,28 +6,29 @@ import ast
 from collections.abc import Iterator
 from typing import Final
 
-from fxlint.fix.site import Parameter
+from fxlint.fix.snippet import dotted
 from fxlint.fix.source import Source
+from fxlint.fix.tree import walk
 
 _SEQUENCES: Final = frozenset(
     {"list", "List", "tuple", "Tuple", "Sequence", "MutableSequence", "Iterable", "Collection"}
 )
 
 
-def is_sequence(parameter: Parameter) -> bool:
-    """Whether a parameter is annotated as a list, a tuple or the like, optional or not."""
-    return _head(parameter) in _SEQUENCES
+def is_sequence(annotation: str) -> bool:
+    """Whether an annotation is a list, a tuple or the like, optional or not."""
+    return _head(annotation) in _SEQUENCES
 
 
-def is_tuple(parameter: Parameter) -> bool:
-    return _head(parameter) in ("tuple", "Tuple")
+def is_tuple(annotation: str) -> bool:
+    return _head(annotation) in ("tuple", "Tuple")
 
 
-def known_length(parameter: Parameter, source: Source, class_of: ast.ClassDef | None) -> int | None:
+def known_length(name: str, annotation: str, function: ast.FunctionDef, source: Source) -> int | None:
     """The length by the annotation, a check, an unpacking, or a container of modules that is zipped with the list."""
-    name = parameter.name
-    found = [*_annotated(parameter)]
-    for node in ast.walk(parameter.function):
+    class_of = source.class_of(function)
+    found = [*_annotated(annotation)]
+    for node in walk(function):
         if isinstance(node, (ast.Assert, ast.If)):
             found += _checked(node, name, source, class_of)
         elif isinstance(node, ast.Call) and _is_call_of(node, "zip") and any(_is(one, name) for one in node.args):
@@ -42,29 +43,29 @@ def known_length(parameter: Parameter, source: Source, class_of: ast.ClassDef | 
     return found[0] if found else None
 
 
-def _expression(parameter: Parameter) -> ast.expr | None:
+def _expression(annotation: str) -> ast.expr | None:
     """The annotation without quotes and without None."""
     try:
-        node: ast.expr = ast.parse(parameter.annotation.strip("'\""), mode="eval").body
+        node: ast.expr = ast.parse(annotation.strip("'\""), mode="eval").body
     except SyntaxError:
         return None
     if isinstance(node, ast.BinOp):
-        return node.left if ast.unparse(node.right) == "None" else node.right
-    is_optional = isinstance(node, ast.Subscript) and ast.unparse(node.value).rpartition(".")[2] == "Optional"
+        return node.left if _is_none(node.right) else node.right
+    is_optional = isinstance(node, ast.Subscript) and dotted(node.value).rpartition(".")[2] == "Optional"
     return node.slice if isinstance(node, ast.Subscript) and is_optional else node
 
 
-def _head(parameter: Parameter) -> str:
-    node = _expression(parameter)
+def _head(annotation: str) -> str:
+    node = _expression(annotation)
     if node is None:
         return ""
-    return ast.unparse(node.value if isinstance(node, ast.Subscript) else node).rpartition(".")[2]
+    return dotted(node.value if isinstance(node, ast.Subscript) else node).rpartition(".")[2]
 
 
-def _annotated(parameter: Parameter) -> Iterator[int]:
-    node = _expression(parameter)
+def _annotated(annotation: str) -> Iterator[int]:
+    node = _expression(annotation)
     items = node.slice.elts if isinstance(node, ast.Subscript) and isinstance(node.slice, ast.Tuple) else []
-    if is_tuple(parameter) and items and not any(isinstance(one, ast.Constant) and one.value is ... for one in items):
+    if is_tuple(annotation) and items and not any(isinstance(one, ast.Constant) and one.value is ... for one in items):
         yield len(items)
 
 
@@ -97,17 +98,13 @@ def _container(node: ast.expr, source: Source, class_of: ast.ClassDef | None) ->
         yield len(node.elts)
     elif isinstance(node, ast.ListComp) and len(node.generators) == 1 and not node.generators[0].ifs:
         yield from _counted(node.generators[0].iter, source, class_of)
-    elif isinstance(node, ast.Call) and ast.unparse(node.func).rpartition(".")[2] == "ModuleList" and node.args:
+    elif isinstance(node, ast.Call) and dotted(node.func).rpartition(".")[2] == "ModuleList" and node.args:
         yield from _container(node.args[0], source, class_of)
-    elif isinstance(node, ast.Attribute) and ast.unparse(node.value) == "self" and class_of is not None:
-        wanted = ast.unparse(node)
-        stores = [
-            one
-            for one in ast.walk(class_of)
-            if isinstance(one, ast.Assign) and any(ast.unparse(target) == wanted for target in one.targets)
-        ]
+    elif isinstance(node, ast.Attribute) and _is(node.value, "self") and class_of is not None:
+        wanted = f"self.{node.attr}"
+        stores = source.class_facts(class_of).assigned.get(wanted, [])
         grows = any(f"{wanted}.{word}(" in source.text(class_of) for word in ("append", "extend", "insert"))
-        if len(stores) == 1 and not grows:
+        if len(stores) == 1 and isinstance(stores[0], ast.Assign) and not grows:
             yield from _container(stores[0].value, source, None)
 
 
@@ -125,3 +122,7 @@ def _is(node: ast.expr, name: str) -> bool:
 
 def _is_call_of(node: ast.Call, name: str) -> bool:
     return _is(node.func, name) and bool(node.args)
+
+
+def _is_none(node: ast.expr) -> bool:
+    return isinstance(node, ast.Constant) and node.value is None

@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from fxlint.findings import Suggestion
 from fxlint.fix.messages import plain_message
 from fxlint.fix.site import Site
+from fxlint.fix.tree import walk
 
 
 def leaf(site: Site) -> Iterator[Suggestion]:
@@ -28,7 +29,7 @@ def leaf(site: Site) -> Iterator[Suggestion]:
 
 def constant_shapes(site: Site) -> Iterator[Suggestion]:
     """The setting that makes shapes of parameters real, for which they have to be read by ``shape``."""
-    sizes = [node for node in ast.walk(site.node) if _is_size(node)]
+    sizes = [node for node in walk(site.node) if _is_size(node)]
     edits = tuple(site.source.replace(call, _as_shape(site, call)) for call in sizes if isinstance(call, ast.Call))
     reading = " and `shape` in place of `size`" if edits else ""
     text = f"trace with `torch.fx.Tracer(param_shapes_constant=True)`{reading}, or keep the number on the module"

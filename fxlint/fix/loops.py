@@ -7,11 +7,12 @@ from collections.abc import Iterator
 
 from fxlint.findings import Suggestion
 from fxlint.fix.site import Site
+from fxlint.fix.tree import walk
 
 
 def unrolled(site: Site) -> Iterator[Suggestion]:
     """The parts of ``x.chunk(2)`` one by one: the count is in the source."""
-    for node in ast.walk(site.node):
+    for node in walk(site.node):
         count = _count(node)
         if isinstance(node, ast.Call) and count is not None:
             parts = f"[{site.text(node)}[i] for i in range({count})]"

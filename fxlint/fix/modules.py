@@ -7,6 +7,7 @@ from collections.abc import Iterator
 
 from fxlint.findings import Edit, Suggestion
 from fxlint.fix.site import Site
+from fxlint.fix.tree import walk
 
 _CONTAINERS = {ast.Dict: "ModuleDict", ast.DictComp: "ModuleDict", ast.List: "ModuleList", ast.ListComp: "ModuleList"}
 
@@ -17,7 +18,7 @@ def registered(site: Site) -> Iterator[Suggestion]:
     if not isinstance(call, ast.Call) or owner is None or function is None:
         return
     made = call.func
-    if not isinstance(made, (ast.Call, ast.Name)) or not _is_constant(made, function):
+    if not isinstance(made, (ast.Call, ast.Name)) or not _is_constant(site, made, function):
         return
     made_of = made.func if isinstance(made, ast.Call) else made
     name = _attribute_name(site, owner, (site.text(made_of).rpartition(".")[2]).lower())
@@ -32,8 +33,8 @@ def contained(site: Site) -> Iterator[Suggestion]:
     owner, function = site.class_of, site.function
     if owner is None or function is None:
         return
-    used = {site.text(node) for node in ast.walk(function) if isinstance(node, ast.Attribute)}
-    for node in ast.walk(owner):
+    used = {site.text(node) for node in walk(function) if isinstance(node, ast.Attribute)}
+    for node in walk(owner):
         if isinstance(node, ast.Assign) and any(site.text(target) in used for target in node.targets):
             container = _CONTAINERS.get(type(node.value))
             if container is not None and _holds_modules(node.value):
@@ -62,15 +63,14 @@ def looped(site: Site) -> Iterator[Suggestion]:
     yield site.rewrite("loop over the layers, which are registered", site.source.replace(statement, new))
 
 
-def _is_constant(made: ast.expr, function: ast.FunctionDef) -> bool:
+def _is_constant(site: Site, made: ast.expr, function: ast.FunctionDef) -> bool:
     """Whether an expression reads no local of the function."""
-    local = {node.id for node in ast.walk(function) if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store)}
-    local |= {argument.arg for argument in ast.walk(function.args) if isinstance(argument, ast.arg)}
-    return not any(isinstance(node, ast.Name) and node.id in local for node in ast.walk(made))
+    facts = site.source.facts(function)
+    return not any(isinstance(node, ast.Name) and facts.is_local(node.id) for node in walk(made))
 
 
 def _attribute_name(site: Site, owner: ast.ClassDef, wanted: str) -> str:
-    taken = {node.attr for node in ast.walk(owner) if isinstance(node, ast.Attribute)}
+    taken = site.source.class_facts(owner).attributes
     names = (wanted, *(f"{wanted}_{number}" for number in range(2, 100)))
     return next(name for name in names if name not in taken)
 

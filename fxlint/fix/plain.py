@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from functools import cache
 from typing import Final
 
+from fxlint.fix.snippet import dotted
 from fxlint.predict import calltable
 
 _PROPERTIES: Final = frozenset(
@@ -49,13 +50,17 @@ def is_plain_annotation(annotation: ast.expr) -> bool | None:
     """Whether a parameter is annotated as a number, a bool or a str, optional or not; None for what is not known."""
     if isinstance(annotation, ast.Constant) and isinstance(annotation.value, str):
         return None if not annotation.value.isidentifier() else is_plain_annotation(ast.Name(annotation.value))
-    if isinstance(annotation, ast.Subscript) and ast.unparse(annotation.value).endswith("Optional"):
+    if isinstance(annotation, ast.Subscript) and dotted(annotation.value).endswith("Optional"):
         return is_plain_annotation(annotation.slice)
     if isinstance(annotation, ast.BinOp):
-        sides = [one for one in (annotation.left, annotation.right) if ast.unparse(one) != "None"]
+        sides = [one for one in (annotation.left, annotation.right) if not _is_none(one)]
         return _together([is_plain_annotation(one) for one in sides])
-    name = ast.unparse(annotation)
+    name = dotted(annotation)
     return True if name in _ANNOTATIONS else False if name.rpartition(".")[2] == "Tensor" else None
+
+
+def _is_none(annotation: ast.expr) -> bool:
+    return isinstance(annotation, ast.Constant) and annotation.value is None
 
 
 def _operands(node: ast.AST) -> list[ast.expr]:
@@ -80,7 +85,7 @@ def _called(function: ast.expr) -> bool | None:
         return True if function.id in _BUILTINS else None
     if not isinstance(function, ast.Attribute):
         return None
-    owner = ast.unparse(function.value)
+    owner = dotted(function.value)
     if owner in ("self", "math"):  # a method of the module may return anything
         return True if owner == "math" else None
     of_torch = owner == "torch" or owner.startswith("torch.")

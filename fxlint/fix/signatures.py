@@ -7,6 +7,7 @@ from collections.abc import Iterator
 
 from fxlint.findings import Suggestion
 from fxlint.fix.site import Site
+from fxlint.fix.tree import walk
 
 
 def named(site: Site) -> Iterator[Suggestion]:
@@ -15,9 +16,9 @@ def named(site: Site) -> Iterator[Suggestion]:
     if not isinstance(function, ast.FunctionDef) or function.args.vararg is None or function.args.kwarg is not None:
         return
     name = function.args.vararg.arg
-    uses = [node for node in ast.walk(function) if isinstance(node, ast.Name) and node.id == name]
-    taken = any(isinstance(node, (ast.Name, ast.arg)) and _name(node) == "x" for node in ast.walk(function))
-    starred = [site.source.parents[use] for use in uses]
+    uses = [node for node in walk(function) if isinstance(node, ast.Name) and node.id == name]
+    taken = any(isinstance(node, (ast.Name, ast.arg)) and _name(node) == "x" for node in walk(function))
+    starred = [site.source.parent(use) for use in uses]
     if taken or not uses or not all(isinstance(node, ast.Starred) for node in starred):
         return
     edits = [site.source.replace(node, "x") for node in starred]
@@ -36,7 +37,7 @@ def same(site: Site) -> Iterator[Suggestion]:
     positional = [one.arg for one in (*forward.args.posonlyargs, *forward.args.args)]
     names = ", ".join([*positional, *(f"{one.arg}={one.arg}" for one in forward.args.kwonlyargs)])
     edits = [site.source.replace_parameters(wrapper, forward)]
-    for call in ast.walk(wrapper):
+    for call in walk(wrapper):
         if isinstance(call, ast.Call) and any(isinstance(one, ast.Starred) for one in call.args):
             first, last = call.args[0], [*call.args, *(word.value for word in call.keywords)][-1]
             edits.append(site.source.replace_range(first, last, names))
@@ -47,8 +48,8 @@ def same(site: Site) -> Iterator[Suggestion]:
 
 def _used_elsewhere(site: Site, function: ast.FunctionDef, names: set[str]) -> bool:
     """Whether one of the names does more than be handed on with its stars."""
-    uses = [node for node in ast.walk(function) if isinstance(node, ast.Name) and node.id in names]
-    return not all(isinstance(site.source.parents[use], (ast.Starred, ast.keyword)) for use in uses)
+    uses = [node for node in walk(function) if isinstance(node, ast.Name) and node.id in names]
+    return not all(isinstance(site.source.parent(use), (ast.Starred, ast.keyword)) for use in uses)
 
 
 def advised(site: Site) -> Iterator[Suggestion]:
@@ -65,9 +66,7 @@ def _is_forward(node: ast.AST) -> bool:
 
 def _decorated(site: Site) -> ast.FunctionDef | None:
     """The first decorated forward of the file, from the finding's class where it lies in one."""
-    scope = site.class_of or site.source.tree
-    functions = (node for node in ast.walk(scope) if isinstance(node, ast.FunctionDef) and _is_forward(node))
-    return next((node for node in functions if node.decorator_list), None)
+    return site.source.class_facts(site.class_of or site.source.tree).decorated_forward
 
 
 def _wrapper(site: Site, forward: ast.FunctionDef) -> ast.FunctionDef | None:

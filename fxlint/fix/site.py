@@ -6,11 +6,14 @@ import ast
 import contextlib
 from collections.abc import Iterator
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, lru_cache
 
 from fxlint.findings import Edit, Finding, Suggestion
+from fxlint.fix.parameters import Parameter
 from fxlint.fix.plain import is_plain
-from fxlint.fix.source import Source, Sources
+from fxlint.fix.snippet import Code
+from fxlint.fix.source import Source
+from fxlint.fix.sources import Sources
 
 _CALLED_AT = "called at "
 _INPUT = " (input)"
@@ -31,6 +34,9 @@ class Site:
 
     def text(self, node: ast.AST) -> str:
         return self.source.text(node)
+
+    def code(self, node: ast.expr) -> Code:
+        return self.source.code(node)
 
     @cached_property
     def statement(self) -> ast.stmt:
@@ -54,15 +60,10 @@ class Site:
     @cached_property
     def parameter(self) -> Parameter | None:
         """The parameter of the root that the traced value came from; None where it came from elsewhere."""
-        for step in self.finding.provenance[:1]:
-            if not step.text.endswith(_INPUT):
-                return None
-            source = self.sources.get(step.location.path)
-            node = source.at(step.location) if source is not None else None
-            function = source.function(node) if source is not None and node is not None else None
-            if isinstance(node, ast.arg) and isinstance(function, ast.FunctionDef) and source is not None:
-                return Parameter(step.text.removesuffix(_INPUT), function, source)
-        return None
+        first = next(iter(self.finding.provenance), None)
+        if first is None or not first.text.endswith(_INPUT):
+            return None
+        return self.sources.parameter(first.location, first.text.removesuffix(_INPUT))
 
     def calls(self) -> Iterator[tuple[Source, ast.Call]]:
         """The calls that lead from forward to the construct, the innermost one first."""
@@ -83,10 +84,12 @@ class Site:
 
         Where it does not tell by itself, the last of the steps that led to the finding that tells decides.
         """
-        parameters = annotated(self.function)
+        parameters = self.source.facts(self.function).annotations if self.function is not None else {}
         found = is_plain(node, parameters)
         for step in reversed(self.finding.provenance):
-            if found is None and not step.text.startswith(_CALLED_AT):
+            if found is not None:
+                break
+            if not step.text.startswith(_CALLED_AT):
                 found = is_plain(_parsed(step.text.removesuffix(_INPUT)), parameters)
         return found is True
 
@@ -94,12 +97,12 @@ class Site:
         """Edits, with the import of torch where they need it and the file has none."""
         needed = any("torch." in edit.text for edit in edits)
         if needed and not any(self.source.imports(name) for name in ("torch", "torch.fx", "torch.nn")):
-            edits = (self.source.insert(self.source.after_imports(), "import torch\n"), *edits)
+            edits = (self.source.insert(self.source.after_imports, "import torch\n"), *edits)
         return Suggestion("rewrite", text, edits)
 
-    def replacement(self, text: str, node: ast.expr, new: str) -> Suggestion:
+    def replacement(self, text: str, node: ast.expr, new: Code) -> Suggestion:
         """One expression for another, shown in the text."""
-        old, shown = (" ".join(one.split()) for one in (self.text(node), new))
+        old, shown = (" ".join(one.split()) for one in (self.text(node), new.text))
         return self.rewrite(f"{text}: replace `{old}` by `{shown}`", self.source.replace_fitting(node, new))
 
     def advice(self, text: str) -> Suggestion:
@@ -107,44 +110,9 @@ class Site:
         return Suggestion("rewrite", text)
 
 
-@dataclass(frozen=True)
-class Parameter:
-    """A parameter of the function that is traced."""
-
-    name: str
-    function: ast.FunctionDef
-    source: Source
-
-    @cached_property
-    def default(self) -> ast.expr | None:
-        return defaults(self.function).get(self.name)
-
-    @cached_property
-    def annotation(self) -> str:
-        arguments = self.function.args
-        for argument in (*arguments.posonlyargs, *arguments.args, *arguments.kwonlyargs):
-            if argument.arg == self.name and argument.annotation is not None:
-                return self.source.text(argument.annotation)
-        return ""
-
-
-def annotated(function: ast.FunctionDef | None) -> dict[str, ast.expr]:
-    """The parameters that are annotated."""
-    arguments = [one for one in ast.walk(function.args) if isinstance(one, ast.arg)] if function is not None else []
-    return {one.arg: one.annotation for one in arguments if one.annotation is not None}
-
-
+@lru_cache(maxsize=4096)
 def _parsed(text: str) -> ast.AST:
     """The expression of a step; an empty tree for what is none."""
-    with contextlib.suppress(SyntaxError):
+    with contextlib.suppress(SyntaxError, ValueError):
         return ast.parse(text.strip(), mode="eval").body
     return ast.Module([], [])
-
-
-def defaults(function: ast.FunctionDef) -> dict[str, ast.expr]:
-    """The parameters that have a default, in the order of the signature."""
-    arguments = function.args
-    positional = [*arguments.posonlyargs, *arguments.args]
-    found = dict(zip((one.arg for one in positional[::-1]), arguments.defaults[::-1], strict=False))
-    given = {one.arg: value for one, value in zip(arguments.kwonlyargs, arguments.kw_defaults, strict=True) if value}
-    return {**{one.arg: found[one.arg] for one in positional if one.arg in found}, **given}

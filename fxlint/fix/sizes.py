@@ -4,48 +4,36 @@ from __future__ import annotations
 
 import ast
 import itertools
-from collections.abc import Iterator, Sequence
-
-import libcst as cst
-import libcst.matchers as m
+from collections.abc import Callable, Iterator, Sequence
 
 from fxlint.findings import Suggestion
-from fxlint.fix.lengths import is_sequence
+from fxlint.fix.reductions import sole_argument
 from fxlint.fix.site import Site
-from fxlint.fix.snippet import Change, arguments, atom, changed, code, expression, joined, template
+from fxlint.fix.snippet import POWER, PRODUCT, SUM, Code, dotted, joined, tuple_of
 
 _SIZED = frozenset({"zeros", "ones", "empty", "rand", "randn"})
 _SHAPED = frozenset(
     {"view", "reshape", "expand", "permute", "repeat", "tile", "flip", "new_zeros", "new_ones", "new_empty"}
 )
-_SHAPE = m.Attribute(attr=m.Name("shape")) | m.Call(func=m.Attribute(attr=m.Name("size")), args=[])
-_SIZE = (
-    m.Subscript(value=m.Attribute(attr=m.Name("shape")))
-    | m.Call(func=m.Attribute(attr=m.OneOf(m.Name("size"), m.Name("dim"), m.Name("numel"))))
-    | m.Attribute(attr=m.Name("ndim"))
-)
-
 _DATA = ("tensor", "as_tensor")
 
 
 def length(site: Site) -> Iterator[Suggestion]:
     """`len(x)` is `x.size(0)`, and `len(x.shape)` is `x.dim()`; a list has no size."""
     parameter = site.parameter
-    if parameter is None or not is_sequence(parameter) or len(site.finding.provenance) != 1:
+    if parameter is None or not parameter.is_sequence or len(site.finding.provenance) != 1:
         yield from _rewritten(site, _length, "take the size instead")
 
 
-def _length(call: cst.BaseExpression) -> cst.BaseExpression | None:
-    given = arguments(call)
-    if given is None or len(given) != 1:
+def _length(site: Site, call: ast.Call) -> Code | None:
+    value = sole_argument(call)
+    if value is None:
         return None
-    (value,) = given
-    if m.matches(value, _SHAPE):
-        owner = value.value if isinstance(value, cst.Attribute) else cst.ensure_type(value, cst.Call).func
-        if isinstance(owner, cst.Attribute) and isinstance(value, cst.Call):
-            owner = owner.value
-        return template("{x}.dim()", x=owner)
-    return template("{x}.size(0)", x=atom(value))
+    if isinstance(value, ast.Attribute) and value.attr == "shape":
+        return Code(f"{site.code(value.value).atom}.dim()")
+    if isinstance(value, ast.Call) and _method(value) == "size" and not value.args and not value.keywords:
+        return Code(f"{_owner(site, value)}.dim()")
+    return Code(f"{site.code(value).atom}.size(0)")
 
 
 def number(site: Site) -> Iterator[Suggestion]:
@@ -53,21 +41,28 @@ def number(site: Site) -> Iterator[Suggestion]:
     yield from _rewritten(site, _number, "leave the conversion out")
 
 
-def _number(call: cst.BaseExpression) -> cst.BaseExpression | None:
-    given = arguments(call)
-    if given is None or len(given) != 1 or not isinstance(call, cst.Call):
+def _number(site: Site, call: ast.Call) -> Code | None:
+    value = sole_argument(call)
+    if value is None or not isinstance(call.func, ast.Name):
         return None
-    (value,) = given
-    is_int = m.matches(call.func, m.Name("int"))
-    is_integer = m.matches(value, _SIZE) or (is_int and m.matches(value, m.BinaryOperation(operator=m.FloorDivide())))
-    if is_integer and not m.matches(call.func, m.Name("float")):
-        return value
-    if is_int and isinstance(value, cst.BinaryOperation) and isinstance(value.operator, cst.Divide):
-        return value.with_changes(operator=cst.FloorDivide(), lpar=[], rpar=[])
-    if m.matches(call.func, m.Name("float")):
-        quotient = m.matches(value, m.BinaryOperation(operator=m.Divide()))
-        return value if quotient else template("{x} * 1.0", x=atom(value))
+    function = call.func.id
+    operator = value.op if isinstance(value, ast.BinOp) else None
+    is_integer = _is_size(value) or (function == "int" and isinstance(operator, ast.FloorDiv))
+    if is_integer and function != "float":
+        return site.code(value)
+    if function == "int" and isinstance(value, ast.BinOp) and isinstance(value.op, ast.Div):
+        return Code(f"{site.code(value.left).within(PRODUCT)} // {site.code(value.right).within(PRODUCT + 1)}", PRODUCT)
+    if function == "float":
+        return site.code(value) if isinstance(operator, ast.Div) else Code(f"{site.code(value).atom} * 1.0", PRODUCT)
     return None
+
+
+def _is_size(value: ast.expr) -> bool:
+    """Whether an expression is an integer, read from a tensor."""
+    if isinstance(value, ast.Call):
+        return _method(value) in ("size", "dim", "numel")
+    read = value.value if isinstance(value, ast.Subscript) else value
+    return isinstance(read, ast.Attribute) and read.attr == ("ndim" if read is value else "shape")
 
 
 def made(site: Site) -> Iterator[Suggestion]:
@@ -77,23 +72,17 @@ def made(site: Site) -> Iterator[Suggestion]:
     yield from _new_tensor(site)
 
 
-def _made(call: cst.BaseExpression) -> cst.BaseExpression | None:
-    if not isinstance(call, cst.Call) or _name(call.func) not in _SIZED:
+def _made(site: Site, call: ast.Call) -> Code | None:
+    if _name(call.func) not in _SIZED or not call.args or _is_starred(call):
         return None
-    sizes = [argument for argument in call.args if not argument.keyword]
-    if not sizes or any(argument.star for argument in call.args):
-        return None
-    return call.with_changes(args=[cst.Arg(_tuple([argument.value for argument in sizes])), *_keywords(call)])
+    return _called(site, call, tuple_of([site.text(size) for size in call.args]))
 
 
-def _full(call: cst.BaseExpression) -> cst.BaseExpression | None:
-    if not isinstance(call, cst.Call) or not isinstance(call.func, cst.Attribute) or len(call.args) != 1:
+def _full(site: Site, call: ast.Call) -> Code | None:
+    value = sole_argument(call)
+    if value is None or isinstance(value, (ast.List, ast.Tuple)) or _method(call) not in _DATA:
         return None
-    given = call.args[0]
-    is_number = not given.keyword and not given.star and not isinstance(given.value, (cst.List, cst.Tuple))
-    if call.func.attr.value not in _DATA or not is_number:
-        return None
-    return template("{torch}.full((), {value})", torch=call.func.value, value=given.value)
+    return Code(f"{_owner(site, call)}.full((), {site.text(value)})")
 
 
 def _new_tensor(site: Site) -> Iterator[Suggestion]:
@@ -104,7 +93,7 @@ def _new_tensor(site: Site) -> Iterator[Suggestion]:
     if parameter is None or site.function is not parameter.function or len(node.args) != 1 or node.keywords:
         return
     if isinstance(node.args[0], (ast.List, ast.Tuple)):
-        new = f"{parameter.name}.new_tensor({site.text(node.args[0])})"
+        new = Code(f"{parameter.name}.new_tensor({site.text(node.args[0])})")
         yield site.replacement(f"make it from `{parameter.name}`, with its dtype and device", node, new)
 
 
@@ -118,7 +107,7 @@ def constant(site: Site) -> Iterator[Suggestion]:
         yield from _rewritten(site, _shaped, "give the sizes as one tuple")
 
 
-def _narrowed(site: Site, node: ast.Subscript) -> str | None:
+def _narrowed(site: Site, node: ast.Subscript) -> Code | None:
     """`torch.narrow(x, dim, start, length)` for one bounded slice among full ones."""
     parts = node.slice.elts if isinstance(node.slice, ast.Tuple) else [node.slice]
     bounded = [
@@ -131,61 +120,52 @@ def _narrowed(site: Site, node: ast.Subscript) -> str | None:
     ((dim, part),) = bounded
     if not isinstance(part, ast.Slice) or part.step is not None or part.upper is None:
         return None
-    base, upper = site.text(node.value), code(expression(site.text(part.upper)))
+    base, upper = site.text(node.value), site.code(part.upper)
     if part.lower is None or (isinstance(part.lower, ast.Constant) and part.lower.value == 0):
-        return f"torch.narrow({base}, {dim}, 0, {upper})"
-    lower = expression(site.text(part.lower))
-    span = f"{code(atom(expression(upper)))} - {code(atom(lower))}"
-    if ast.unparse(part.upper).startswith(f"{ast.unparse(part.lower)} + "):
-        span = ast.unparse(part.upper).removeprefix(f"{ast.unparse(part.lower)} + ")
-    return f"torch.narrow({base}, {dim}, {code(lower)}, {span})"
+        return Code(f"torch.narrow({base}, {dim}, 0, {upper.text})")
+    lower = site.code(part.lower)
+    span = f"{upper.within(SUM)} - {lower.within(SUM + 1)}"
+    end = part.upper
+    if isinstance(end, ast.BinOp) and isinstance(end.op, ast.Add) and ast.dump(end.left) == ast.dump(part.lower):
+        span = site.code(end.right).text
+    return Code(f"torch.narrow({base}, {dim}, {lower.text}, {span})")
 
 
-def _shaped(call: cst.BaseExpression) -> cst.BaseExpression | None:
-    if not isinstance(call, cst.Call) or _name(call.func) not in _SHAPED:
+def _shaped(site: Site, call: ast.Call) -> Code | None:
+    if _name(call.func) not in _SHAPED or not call.args or call.keywords or _is_starred(call):
         return None
-    if not call.args or any(argument.keyword or argument.star for argument in call.args):
-        return None
-    return call.with_changes(args=[cst.Arg(_tuple([argument.value for argument in call.args]))])
+    return _called(site, call, tuple_of([site.text(size) for size in call.args]))
 
 
 def starred(site: Site) -> Iterator[Suggestion]:
     """The tuple itself for a starred one: `x.view(shape)`; parts of a shape joined with `+`."""
     node = site.node
     if isinstance(node, ast.Call):
-        yield from _rewritten(site, _unstarred_call, "give the sizes as they are, in one tuple")
+        yield from _rewritten(site, _unstarred, "give the sizes as they are, in one tuple")
     elif isinstance(node, (ast.Tuple, ast.List)) and isinstance(node.ctx, ast.Load):
-        yield from _rewritten(site, _sum_of_parts, "join the parts with `+`")
+        new = _parts(site, node.elts)
+        if new is not None:
+            yield site.replacement("join the parts with `+`", node, new)
     elif isinstance(node, ast.Tuple):
         yield from _starred_target(site, node)
 
 
-def _unstarred_call(call: cst.BaseExpression) -> cst.BaseExpression | None:
-    if not isinstance(call, cst.Call) or _name(call.func) not in _SHAPED | _SIZED:
+def _unstarred(site: Site, call: ast.Call) -> Code | None:
+    if _name(call.func) not in _SHAPED | _SIZED:
         return None
-    sizes = [argument for argument in call.args if not argument.keyword and argument.star != "**"]
-    if len(sizes) == 1 and sizes[0].star:
-        return call.with_changes(args=[cst.Arg(sizes[0].value), *_keywords(call)])
-    joined = _parts([(argument.value, bool(argument.star)) for argument in sizes])
-    return None if joined is None else call.with_changes(args=[cst.Arg(joined), *_keywords(call)])
+    sizes = _parts(site, call.args)
+    return None if sizes is None else _called(site, call, sizes)
 
 
-def _sum_of_parts(display: cst.BaseExpression) -> cst.BaseExpression | None:
-    if not isinstance(display, (cst.Tuple, cst.List)):
-        return None
-    return _parts([(element.value, isinstance(element, cst.StarredElement)) for element in display.elements])
-
-
-def _parts(items: Sequence[tuple[cst.BaseExpression, bool]]) -> cst.BaseExpression | None:
+def _parts(site: Site, items: Sequence[ast.expr]) -> Code | None:
     """``shape[:-1] + (2, 4)`` for ``*shape[:-1], 2, 4``; None where nothing is starred."""
-    groups = itertools.groupby(items, key=lambda item: item[1])
-    parts: list[cst.BaseExpression] = []
-    for is_starred, group in groups:
-        values = [value for value, _ in group]
-        parts += values if is_starred else [_tuple(values)]
-    if not any(is_starred for _, is_starred in items):
-        return None
-    return joined(parts, cst.Add())
+    parts: list[Code] = []
+    for is_starred, group in itertools.groupby(items, key=lambda item: isinstance(item, ast.Starred)):
+        if is_starred:
+            parts += [site.code(one.value) for one in group if isinstance(one, ast.Starred)]
+        else:
+            parts.append(tuple_of([site.text(one) for one in group]))
+    return joined(parts, "+", SUM) if any(isinstance(one, ast.Starred) for one in items) else None
 
 
 def _starred_target(site: Site, node: ast.Tuple) -> Iterator[Suggestion]:
@@ -196,7 +176,7 @@ def _starred_target(site: Site, node: ast.Tuple) -> Iterator[Suggestion]:
     position = next((index for index, one in enumerate(node.elts) if isinstance(one, ast.Starred)), None)
     if position is None:
         return
-    value = code(atom(expression(site.text(statement.value))))
+    value = site.code(statement.value).atom
     after = len(node.elts) - position - 1
     items = []
     for index, one in enumerate(node.elts):
@@ -216,28 +196,45 @@ def root(site: Site) -> Iterator[Suggestion]:
         yield from _rewritten(site, _power, "write it as a power, which every Tracer records")
 
 
-def _power(call: cst.BaseExpression) -> cst.BaseExpression | None:
-    given = arguments(call)
-    return template("{n} ** 0.5", n=atom(given[0])) if given is not None and len(given) == 1 else None
+def _power(site: Site, call: ast.Call) -> Code | None:
+    value = sole_argument(call)
+    return None if value is None else Code(f"{site.code(value).atom} ** 0.5", POWER)
 
 
-def _rewritten(site: Site, change: Change, text: str) -> Iterator[Suggestion]:
-    if not isinstance(site.node, ast.expr):
-        return
-    old = site.text(site.node)
-    new = changed(old, change)
-    if new is not None and new != old:
-        yield site.replacement(text, site.node, new)
+def _rewritten(site: Site, change: Callable[[Site, ast.Call], Code | None], text: str) -> Iterator[Suggestion]:
+    if isinstance(site.node, ast.Call):
+        new = change(site, site.node)
+        if new is not None and new.text != site.text(site.node):
+            yield site.replacement(text, site.node, new)
 
 
-def _name(function: cst.BaseExpression) -> str:
-    return function.attr.value if isinstance(function, cst.Attribute) else getattr(function, "value", "")
+def _name(function: ast.expr) -> str:
+    return function.attr if isinstance(function, ast.Attribute) else dotted(function)
 
 
-def _keywords(call: cst.Call) -> list[cst.Arg]:
-    return [argument for argument in call.args if argument.keyword]
+def _method(call: ast.Call) -> str:
+    return call.func.attr if isinstance(call.func, ast.Attribute) else ""
 
 
-def _tuple(values: Sequence[cst.BaseExpression]) -> cst.Tuple:
-    elements = [cst.Element(value) for value in values]
-    return cst.Tuple([elements[0].with_changes(comma=cst.Comma())] if len(elements) == 1 else elements)
+def _owner(site: Site, call: ast.Call) -> str:
+    """What a method is called on."""
+    return site.code(call.func.value).atom if isinstance(call.func, ast.Attribute) else ""
+
+
+def _is_starred(call: ast.Call) -> bool:
+    return any(isinstance(one, ast.Starred) for one in call.args) or any(word.arg is None for word in call.keywords)
+
+
+def _called(site: Site, call: ast.Call, sizes: Code) -> Code:
+    """The call with its sizes as one argument; the rest keeps its form where nothing else stands in between."""
+    text = site.source.file.text
+    (start, end), (_, function), (first, _), (_, last) = map(
+        site.source.span, (call, call.func, call.args[0], call.args[-1])
+    )
+    before, after = text[function:first], text[last:end]
+    is_plain = after.lstrip().startswith(",") if call.keywords else "".join(after.split()).lstrip(",") == ")"
+    if before.strip() == "(" and is_plain:
+        return Code(f"{text[start:first]}{sizes.text}{after}")
+    words = [f"{word.arg}=" if word.arg else "**" for word in call.keywords]
+    words = [f"{name}{site.text(word.value)}" for name, word in zip(words, call.keywords, strict=True)]
+    return Code(f"{site.text(call.func)}({', '.join([sizes.text, *words])})")

@@ -30,7 +30,7 @@ def helper(site: Site) -> Iterator[Suggestion]:
 
 
 def _wrap(source: Source, names: list[str]) -> Suggestion:
-    line = source.after_imports()
+    line = source.after_imports
     calls = "".join(f'torch.fx.wrap("{name}")\n' for name in names)
     head = "" if source.imports("torch.fx") else "import torch.fx\n"
     listed = " and ".join(f"`{name}`" for name in names)
@@ -46,20 +46,16 @@ def _met_next(site: Site, call: ast.Call) -> list[str]:
     """Functions of ``math`` that get the result of the call, in a file where the stock Tracer does not wrap them."""
     if all(root.rpartition("::")[0] == site.source.path for root in site.finding.modules):
         return []
-    function = site.function or site.source.tree
-    names = [
-        node.func.id
-        for node in ast.walk(function)
-        if isinstance(node, ast.Call)
-        and isinstance(node.func, ast.Name)
-        and node is not call
-        and _imported_from(site.source, node.func.id) in ("math", "cmath")
+    called = site.source.facts(site.function).called if site.function is not None else {}
+    return [
+        name
+        for name, calls in called.items()
+        if calls != [call] and _imported_from(site.source, name) in ("math", "cmath")
     ]
-    return list(dict.fromkeys(names))
 
 
 def _can_wrap(source: Source, name: str) -> bool:
-    bound = _binding(source, name)
+    bound = source.binding(name)
     if bound is None:
         return name in _BUILTINS and hasattr(builtins, name)
     return _is_function(source, name)
@@ -67,28 +63,12 @@ def _can_wrap(source: Source, name: str) -> bool:
 
 def _is_function(source: Source, name: str) -> bool:
     """Whether a global of the file is a plain function, as far as the file shows; scripted ones cannot be wrapped."""
-    bound = _binding(source, name)
+    bound = source.binding(name)
     if isinstance(bound, ast.FunctionDef):
         return not any("script" in source.text(decorator) for decorator in bound.decorator_list)
     return isinstance(bound, ast.ImportFrom) and not name[:1].isupper()
 
 
 def _imported_from(source: Source, name: str) -> str | None:
-    bound = _binding(source, name)
+    bound = source.binding(name)
     return bound.module if isinstance(bound, ast.ImportFrom) else None
-
-
-def _binding(source: Source, name: str) -> ast.stmt | None:
-    """The statement of the top level that binds a name."""
-    for statement in source.tree.body:
-        if isinstance(statement, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)) and statement.name == name:
-            return statement
-        if isinstance(statement, (ast.Import, ast.ImportFrom)) and any(
-            (alias.asname or alias.name) == name for alias in statement.names
-        ):
-            return statement
-        if isinstance(statement, ast.Assign) and any(
-            isinstance(target, ast.Name) and target.id == name for target in statement.targets
-        ):
-            return statement
-    return None

@@ -54,7 +54,7 @@ RAISES = [
 CHECKS_BEFORE = [
     (
         "if x.dim() != 2:\n    raise ValueError('two')\nelse:\n    # go on\n    x = -x\n    x = x + 1\nreturn x",
-        'torch._assert(x.dim() == 2, "two")\nx = -x\nx = x + 1\nreturn x',
+        'torch._assert(x.dim() == 2, "two")\n# go on\nx = -x\nx = x + 1\nreturn x',
     ),
 ]
 CHOICES = [

@@ -1,0 +1,90 @@
+"""What suggestions ask of a function or a class again and again, found out by going through it once."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Callable
+from functools import cached_property
+
+from fxlint.fix.tree import walk
+
+Assignment = ast.Assign | ast.AnnAssign
+
+
+class FunctionFacts:
+    """The parameters of a function and where its names are bound, read and called."""
+
+    def __init__(self, function: ast.FunctionDef) -> None:
+        self.function = function
+        arguments = function.args
+        named = [*arguments.posonlyargs, *arguments.args, arguments.vararg, *arguments.kwonlyargs, arguments.kwarg]
+        self._arguments = [one for one in named if one is not None]
+        self.parameters = frozenset(one.arg for one in self._arguments)
+        self.stores: dict[str, list[ast.Name]] = {}
+        self.loads: dict[str, list[ast.Name]] = {}
+        self.called: dict[str, list[ast.Call]] = {}
+        self.kept: dict[str, list[ast.Name]] = {}
+        """The uses of a name that may keep its memory, for those names that ``memory`` was asked about."""
+        for node in walk(function):
+            if isinstance(node, ast.Name):
+                if isinstance(node.ctx, ast.Store):
+                    self.stores.setdefault(node.id, []).append(node)
+                elif isinstance(node.ctx, ast.Load):
+                    self.loads.setdefault(node.id, []).append(node)
+            elif isinstance(node, ast.Call) and isinstance(node.func, ast.Name):
+                self.called.setdefault(node.func.id, []).append(node)
+        for found in (*self.stores.values(), *self.loads.values()):
+            found.sort(key=_position)
+
+    @cached_property
+    def annotations(self) -> dict[str, ast.expr]:
+        """The parameters that are annotated."""
+        return {one.arg: one.annotation for one in self._arguments if one.annotation is not None}
+
+    @cached_property
+    def defaults(self) -> dict[str, ast.expr]:
+        """The parameters that have a default, in the order of the signature."""
+        arguments = self.function.args
+        positional = [one.arg for one in (*arguments.posonlyargs, *arguments.args)]
+        found = dict(zip(positional[::-1], arguments.defaults[::-1], strict=False))
+        given = zip((one.arg for one in arguments.kwonlyargs), arguments.kw_defaults, strict=True)
+        return {
+            **{name: found[name] for name in positional if name in found},
+            **{name: value for name, value in given if value},
+        }
+
+    def is_local(self, name: str) -> bool:
+        return name in self.parameters or name in self.stores
+
+    def is_bound_before(self, name: str, line: int) -> bool:
+        """Whether a name is a parameter, or bound above a line."""
+        return name in self.parameters or (name in self.stores and self.stores[name][0].lineno < line)
+
+    def is_read_outside(self, name: str, statement: ast.stmt) -> bool:
+        """Whether the function reads a name before or after a statement."""
+        loads = self.loads.get(name)
+        end = (statement.end_lineno or 0, statement.end_col_offset or 0)
+        return loads is not None and (_position(loads[0]) < _position(statement) or _position(loads[-1]) >= end)
+
+
+class ClassFacts:
+    """The assignments and attributes in a class, or in a file as a whole."""
+
+    def __init__(self, scope: ast.ClassDef | ast.Module, text: Callable[[ast.AST], str]) -> None:
+        self.assigned: dict[str, list[Assignment]] = {}
+        """The assignments by the source of their targets."""
+        self.attributes: set[str] = set()
+        """The names of all attributes that are read or written."""
+        self.decorated_forward: ast.FunctionDef | None = None
+        for node in walk(scope):
+            if isinstance(node, ast.Attribute):
+                self.attributes.add(node.attr)
+            elif isinstance(node, (ast.Assign, ast.AnnAssign)):
+                for target in node.targets if isinstance(node, ast.Assign) else [node.target]:
+                    self.assigned.setdefault(text(target), []).append(node)
+            elif isinstance(node, ast.FunctionDef) and node.name == "forward" and node.decorator_list:
+                self.decorated_forward = self.decorated_forward or node
+
+
+def _position(node: ast.expr | ast.stmt) -> tuple[int, int]:
+    return node.lineno, node.col_offset

@@ -1,0 +1,62 @@
+"""The files and the parameters that findings name, each looked up once."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Callable
+from pathlib import Path
+
+from fxlint.findings import Location
+from fxlint.fix.parameters import Parameter
+from fxlint.fix.source import Source
+from fxlint.project.source import UnreadableSource, decode, parse
+
+Read = Callable[[str], str]
+"""The text of a file by its path as findings spell it; raises OSError or UnreadableSource where there is none."""
+
+
+def read_text(path: str) -> str:
+    """The text of a file on disk."""
+    return decode(Path(path).read_bytes())
+
+
+class Sources:
+    """Parsed files by path; None for a file that cannot be read any more."""
+
+    def __init__(self, read: Read) -> None:
+        self._read = read
+        self._files: dict[str, Source | None] = {}
+        self._parameters: dict[Location, Parameter | None] = {}
+
+    def get(self, path: str) -> Source | None:
+        """The file, parsed when it is first asked for."""
+        if path in self._files:
+            self._files[path] = self._files.pop(path)  # what was asked for last comes last
+        else:
+            try:
+                self._files[path] = Source(parse(path, self._read(path)))
+            except (OSError, KeyError, UnreadableSource):
+                self._files[path] = None
+        return self._files[path]
+
+    def parameter(self, place: Location, name: str) -> Parameter | None:
+        """The parameter at a place; None for a parameter of a lambda, and for what is none."""
+        if place not in self._parameters:
+            self._parameters[place] = self._parameter(place, name)
+        return self._parameters[place]
+
+    def _parameter(self, place: Location, name: str) -> Parameter | None:
+        source = self.get(place.path)
+        node = source.at(place) if source is not None else None
+        if source is None or not isinstance(node, ast.arg):
+            return None
+        function = source.function(node)
+        return Parameter(name, function, source) if isinstance(function, ast.FunctionDef) else None
+
+    def forget(self, keep: int) -> None:
+        """Let go of all files but those asked for last: a syntax tree takes some forty times the memory of its text."""
+        gone = list(self._files)[:-keep]
+        for path in gone:
+            del self._files[path]
+        if gone:
+            self._parameters.clear()
