@@ -2,20 +2,23 @@
 
 from __future__ import annotations
 
-import io
 import textwrap
 from collections.abc import Iterator
+from typing import Final
 
-from rich.cells import cell_len
-from rich.console import Console
-from rich.text import Text
+import click
 
-from fxlint.findings import Confirmation, Edit, Finding, Location, ModuleReport, Report, Severity, Step, Suggestion
+from fxlint.findings import Confirmation, Finding, Location, ModuleReport, Report, Severity, Step, Suggestion
 from fxlint.report import Options
+from fxlint.report.edits import changes
 from fxlint.report.text import check, failure, one_line, printable
 
-_COLORS: dict[Severity, str] = {"error": "bold red", "warning": "bold yellow", "info": "bold blue"}
+_COLORS: Final[dict[Severity, str]] = {"error": "red", "warning": "yellow", "info": "blue"}
 _LABEL = 9
+_CODE = _LABEL + 6
+"""The column at which the code of an edit starts."""
+_MARGIN = f"{'':>7} | "
+"""What stands before a row of a code frame that is no line of the file."""
 _MAX_FRAME = 4
 _MAX_MODULES = 3
 _MAX_TRACED = 2
@@ -45,19 +48,10 @@ class _Page:
 
     def __init__(self, options: Options) -> None:
         self._options = options
-        self._out = io.StringIO()
-        self._console = Console(
-            file=self._out,
-            force_terminal=options.color,
-            force_jupyter=False,
-            color_system="standard" if options.color else None,
-            no_color=not options.color,
-            width=options.width,
-            legacy_windows=False,
-        )
+        self._rows: list[str] = []
 
     def text(self) -> str:
-        return self._out.getvalue()
+        return "".join(f"{row}\n" for row in self._rows)
 
     def finding(self, finding: Finding, *, with_why: bool) -> None:
         self._header(finding)
@@ -85,46 +79,50 @@ class _Page:
     def module(self, module: ModuleReport) -> None:
         """The verdict on one module and its graph."""
         root, confirmed = module.root, module.confirmed
-        place, name = (f"{printable(root.path)}:{root.line}: ", "bold"), (printable(root.qualname), "bold cyan")
+        place = self._bold(f"{printable(root.path)}:{root.line}: ")
+        name = self._style(printable(root.qualname), fg="cyan", bold=True)
         if confirmed.verdict == "not-run":
             reason = f": {one_line(confirmed.reason)}" if confirmed.reason else ""
-            self._line(Text.assemble(place, name, f" not traced{reason}; predicted: {module.predicted.verdict}"))
+            self._line(f"{place}{name} not traced{reason}; predicted: {module.predicted.verdict}")
         else:
             made = f" with {one_line(confirmed.instance)}" if confirmed.instance else ""
             said = f": {failure(confirmed.error)}" if confirmed.error else ""
-            self._line(Text.assemble(place, name, f" {confirmed.verdict}{made}{said}"))
+            self._line(f"{place}{name} {confirmed.verdict}{made}{said}")
         if confirmed.graph:
             self._graph(confirmed.graph.text, indent=4)
         self._line()
 
     def _header(self, finding: Finding) -> None:
         place = finding.location
-        where = (f"{printable(place.path)}:{place.line}:{place.column}: ", "bold")
-        severity = (f"{finding.severity} {finding.code}", _COLORS[finding.severity])
-        self._line(Text.assemble(where, severity, f" {one_line(finding.message)}"))
+        where = self._bold(f"{printable(place.path)}:{place.line}:{place.column}: ")
+        severity = self._style(f"{finding.severity} {finding.code}", fg=_COLORS[finding.severity], bold=True)
+        self._line(f"{where}{severity} {one_line(finding.message)}")
 
-    def _frame(self, place: Location) -> Iterator[Text]:
+    def _frame(self, place: Location) -> Iterator[str]:
         """The lines of the span under carets, after one line of context; nothing where the file is gone."""
         last = min(place.end_line, place.line + _MAX_FRAME - 1)
         for number in range(max(1, place.line - 1), last + 1):
             source = self._options.sources.line(place.path, number)
             if source is None or (number < place.line and not source.strip()):
                 continue
-            yield Text.assemble((f"{number:>7} | ", "cyan"), _shown(source))
+            yield self._cyan(f"{number:>7} | ") + _shown(source)
             if number >= place.line:
                 indent = len(source) - len(source.lstrip())
                 start = place.column - 1 if number == place.line else indent
                 stop = place.end_column - 1 if number == place.end_line else len(source.rstrip())
-                before, under = cell_len(_shown(source[:start])), cell_len(_shown(source[start:stop]))
-                yield Text.assemble((f"{'':>7} | ", "cyan"), " " * before, ("^" * max(under, 1), "bold red"))
+                before, under = _cells(_shown(source[:start])), _cells(_shown(source[start:stop]))
+                carets = self._style("^" * max(under, 1), fg="red", bold=True)
+                yield f"{self._cyan(_MARGIN)}{' ' * before}{carets}"
         if last < place.end_line:
-            yield Text(f"{'':>7} | ...", "cyan")
+            yield self._cyan(f"{_MARGIN}...")
 
     def _suggestion(self, suggestion: Suggestion) -> None:
         partly = suggestion.checked is not None and suggestion.checked.verdict == "fails"
         self._paragraph("partly" if partly else "help", one_line(suggestion.text))
-        for edit in suggestion.edits:
-            self._edit(edit)
+        for path, action, rows in changes(suggestion.edits, self._options.sources):
+            self._paragraph("", f"{printable(path)}: {action}")
+            for row in rows:
+                self._line(f"{'':{_CODE}}{_shown(row)}".rstrip())
         if suggestion.checked is None or suggestion.is_advice:
             return
         self._paragraph("", check(suggestion.checked))
@@ -133,28 +131,25 @@ class _Page:
 
     def _graph(self, text: str, indent: int) -> None:
         for row in printable(text).strip("\n").split("\n"):
-            self._line(Text(f"{'':{indent}}{row}", "dim"))
-
-    def _edit(self, edit: Edit) -> None:
-        place = edit.location
-        inserts = (place.line, place.column) == (place.end_line, place.end_column)
-        action = "insert" if inserts else "write" if edit.text else "delete"
-        where, rows = f"{printable(place.path)}:{place.line}: {action}", printable(edit.text).strip("\n").split("\n")
-        if len(rows) == 1:
-            self._paragraph("", f"{where} `{rows[0].strip()}`" if rows[0] else where)
-            return
-        self._paragraph("", where)
-        for row in rows:
-            self._line(Text(f"{'':{_LABEL + 6}}{row}".rstrip()))
+            self._line(self._style(f"{'':{indent}}{row}", dim=True))
 
     def _paragraph(self, label: str, text: str) -> None:
         room = max(self._options.width - _LABEL - 2, 20)
         for number, row in enumerate(textwrap.wrap(text, room, break_long_words=False, break_on_hyphens=False)):
             first = f"{label}:" if label and number == 0 else ""
-            self._line(Text.assemble("  ", (f"{first:<{_LABEL}}", "bold"), row))
+            self._line(f"  {self._bold(f'{first:<{_LABEL}}')}{row}")
 
-    def _line(self, text: Text | None = None) -> None:
-        self._console.print(text or Text(), soft_wrap=True, highlight=False)
+    def _line(self, text: str = "") -> None:
+        self._rows.append(text)
+
+    def _bold(self, text: str) -> str:
+        return self._style(text, bold=True)
+
+    def _cyan(self, text: str) -> str:
+        return self._style(text, fg="cyan")
+
+    def _style(self, text: str, *, fg: str | None = None, bold: bool | None = None, dim: bool | None = None) -> str:
+        return click.style(text, fg=fg, bold=bold, dim=dim) if self._options.color else text
 
 
 def _worth_showing(finding: Finding) -> list[Suggestion]:
@@ -175,6 +170,15 @@ def _fails_here(suggestion: Suggestion, place: Location) -> bool:
     if error is None or error.path is None or error.line is None:
         return True
     return error.path == place.path and place.line <= error.line <= place.end_line
+
+
+def _cells(text: str) -> int:
+    """How many columns of a terminal a text takes."""
+    if text.isascii():
+        return len(text)
+    from rich.cells import cell_len
+
+    return cell_len(text)
 
 
 def _shown(source: str) -> str:

@@ -159,7 +159,8 @@ class TestSuggestions:
         page = self.page(options, self.tried("write it anew", "fails", 9))
         assert page.endswith(
             "  partly:  write it anew\n"
-            "           a.py:3: write `new`\n"
+            "           a.py: replace a part of line 3 by\n"
+            "               new\n"
             "           tried: this place is passed; the next failure is TraceError: again (a.py:9:1)\n\n"
         )
         assert "help:" not in page
