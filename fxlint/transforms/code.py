@@ -12,7 +12,7 @@ from fxlint.transforms.names import dotted, qualified
 
 FunctionNode = ast.FunctionDef | ast.AsyncFunctionDef
 Comprehension = ast.ListComp | ast.SetComp | ast.GeneratorExp | ast.DictComp
-How = Literal["value", "item", "parameter", "unknown"]
+How = Literal["value", "item", "part", "parameter", "unknown"]
 
 _COMPREHENSION = (ast.ListComp, ast.SetComp, ast.GeneratorExp, ast.DictComp)
 _BINDING = (
@@ -24,7 +24,10 @@ _LEAVES = (ast.Continue, ast.Break, ast.Return, ast.Raise)
 
 @dataclass(frozen=True, slots=True)
 class Bound:
-    """One way in which a name gets a value: ``value`` is the expression, or the iterable whose items it takes."""
+    """One way in which a name gets a value: ``value`` is the expression, or the iterable whose items it takes.
+
+    An "item" goes through all of them, as in a loop; a "part" is one of them, as in ``a, b = nodes``.
+    """
 
     how: How
     value: ast.expr | None
@@ -253,6 +256,8 @@ def _targets(target: ast.expr, how: How, value: ast.expr | None, node: ast.AST) 
                 yield from _targets(part, "item", value.args[0] if value.args else None, node)
             elif how == "value" and isinstance(value, (ast.Tuple, ast.List)) and len(value.elts) == len(target.elts):
                 yield from _targets(part, "value", value.elts[position], node)
+            elif how == "value" and not isinstance(part, ast.Starred):
+                yield from _targets(part, "part", value, node)
             else:
                 yield from _targets(part, "unknown", None, node)
 

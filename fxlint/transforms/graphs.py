@@ -417,6 +417,8 @@ def _has_result(view: View, node: ast.Name, at: ast.AST) -> bool:
     """Whether the tests say that the node calls something that is called for its result."""
     for test in view.function.tests(at):
         compared = test.expression
+        if test.positive and _is_layer(view, compared, node):
+            return True
         if not (test.positive and isinstance(compared, ast.Compare) and len(compared.ops) == 1):
             continue
         left, right = compared.left, compared.comparators[0]
@@ -425,6 +427,15 @@ def _has_result(view: View, node: ast.Name, at: ast.AST) -> bool:
         if isinstance(compared.ops[0], (ast.Eq, ast.Is)) and _is_function_of_torch(view, right):
             return True
     return False
+
+
+def _is_layer(view: View, test: ast.expr, node: ast.Name) -> bool:
+    """Whether a test says that a node calls a layer: ``isinstance(modules[node.target], nn.Dropout)``."""
+    if not (isinstance(test, ast.Call) and dotted(test.func) == "isinstance" and len(test.args) == 2):
+        return False
+    classes = test.args[1].elts if isinstance(test.args[1], ast.Tuple) else [test.args[1]]
+    looked_up = any(same(inner, ast.Attribute(node, "target", ast.Load())) for inner in ast.walk(test.args[0]))
+    return looked_up and all(view.qualified(each).startswith("torch.nn.") for each in classes)
 
 
 def _is_function_of_torch(view: View, node: ast.expr) -> bool:

@@ -102,7 +102,7 @@ class Kinds:
         if bound.how == "parameter":
             assert isinstance(bound.node, ast.arg)
             return self._of_parameter(bound.node, function)
-        if bound.how == "item":
+        if bound.how in {"item", "part"}:
             return Kind.NODE if self.of(bound.value, function) in ITERABLE else None
         if isinstance(bound.node, ast.AnnAssign):
             return self.annotated(bound.node.annotation, function) or self.of(bound.node.value, function)

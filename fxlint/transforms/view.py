@@ -105,7 +105,7 @@ class View:
         return ""
 
     def _graph_of_binding(self, name: str, bound: Bound, depth: int) -> str:
-        if bound.how in {"value", "item"} and bound.value is not None:
+        if bound.how in {"value", "item", "part"} and bound.value is not None:
             found = self.graph_of(bound.value, depth + 1)
             return found or (name if self.kind(bound.value) in (Kind.MODULE, Kind.GRAPH) else "")
         return ""
