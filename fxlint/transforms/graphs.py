@@ -442,8 +442,8 @@ def _is_function_of_torch(view: View, node: ast.expr) -> bool:
     name = view.qualified(node)
     parts = name.split(".")
     is_plain = name.startswith(("torch.", "operator.")) and not name.startswith(("torch.ops.higher_order", "torch._"))
-    last = next((part for part in reversed(parts) if part not in {"default", "Tensor", "Scalar"}), "")
-    return is_plain and not last.endswith("_") and not any(word in last for word in _EFFECTS)
+    effects = any(part.endswith("_") or any(word in part for word in _EFFECTS) for part in parts)
+    return is_plain and not effects
 
 
 def self_use(view: View) -> Iterator[Event]:

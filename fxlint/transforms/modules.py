@@ -196,11 +196,12 @@ def compared(view: View) -> Iterator[Event]:
         if not any(_is_result(view, side) for side in sides) or any(isinstance(side, ast.Constant) for side in sides):
             continue
         left, right = (view.source(side) for side in sides)
+        has_torch = view.qualified(ast.Name("torch", ast.Load())) == "torch"
         negated = "not " if isinstance(test.ops[0], ast.NotEq) else ""
         yield Event(
             "graphmodule.equals", test, text=view.text(test), origin=view.text(sides[0]),
             help="compare tensors with `torch.allclose`, or with `torch.testing.assert_close`",
-            edits=view.replaced(test, f"{negated}torch.allclose({left}, {right})"),
+            edits=view.replaced(test, f"{negated}torch.allclose({left}, {right})") if has_torch else (),
         )  # fmt: skip
 
 
