@@ -16,7 +16,7 @@ from fxlint.project.source import UnreadableSource
 from fxlint.rules import RuleSet
 from fxlint.transforms import graphs, modules, nodes, patterns, subclasses
 from fxlint.transforms.code import File
-from fxlint.transforms.infer import Kinds
+from fxlint.transforms.infer import Classes, Kinds
 from fxlint.transforms.view import Check, Event, View
 
 CHECKS: Final[tuple[Check, ...]] = (
@@ -30,6 +30,9 @@ CHECKS: Final[tuple[Check, ...]] = (
 _CONCERNED: Final = re.compile(rb"\bfx\b|\bpattern_matcher\b|\bGraphModule\b")
 """Bytes that a file must hold to have anything to do with graphs."""
 
+MAX_SOURCE: Final = 4_000_000
+"""Characters of source whose syntax trees are kept at once."""
+
 NOT_TRACED: Final = Confirmation("unconfirmed", "this is code around graphs, and nothing of it is run")
 
 
@@ -37,7 +40,12 @@ def lint_transforms(paths: Sequence[str], rules: RuleSet, search_path: Sequence[
     """The findings in code around graphs, in order of place. What cannot be read has none; predict says why."""
     concerned = [path for path in paths if _is_concerned(path)]
     project = Project(concerned, search_path)
-    found = [finding for path in concerned for finding in _lint_file(path, project, rules)]
+    classes = Classes(project)
+    found: list[Finding] = []
+    for path in concerned:
+        found.extend(_lint_file(path, project, classes, rules))
+        if project.size > MAX_SOURCE:
+            project.forget()
     return tuple(sorted(found, key=lambda finding: (finding.location, finding.code)))
 
 
@@ -48,12 +56,12 @@ def _is_concerned(path: str) -> bool:
         return False
 
 
-def _lint_file(path: str, project: Project, rules: RuleSet) -> Iterator[Finding]:
+def _lint_file(path: str, project: Project, classes: Classes, rules: RuleSet) -> Iterator[Finding]:
     try:
         file = File(project.load(path), project)
     except (UnreadableSource, RecursionError):
         return
-    kinds = Kinds(file)
+    kinds = Kinds(file, classes)
     found: dict[tuple[str, object], Finding] = {}
     for function in file.functions:
         view = View(function, kinds)

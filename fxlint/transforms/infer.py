@@ -21,10 +21,38 @@ MAX_BASES: Final = 8
 
 
 @dataclass(eq=False, slots=True)
+class Classes:
+    """What the instances of classes are, by full name; known once for all files of a run."""
+
+    project: Project
+    _known: dict[str, Kind | None] = field(default_factory=dict)
+
+    def kind(self, name: str, depth: int = 0) -> Kind | None:
+        """The kind of a class of torch.fx, or of one in a linted file that derives from it."""
+        if name not in self._known:
+            self._known[name] = class_kind(name) or (self._by_bases(name, depth) if depth < MAX_BASES else None)
+        return self._known[name]
+
+    def _by_bases(self, name: str, depth: int) -> Kind | None:
+        found = definition(self.project, name) if name.rpartition(".")[2][:1].isupper() else None
+        if found is None:
+            return None
+        index, node = found
+        for base in node.bases:
+            inner = qualified(base, index, self.project)
+            if not inner and isinstance(base, ast.Name):
+                inner = f"{index.name}.{base.id}"
+            if (kind := self.kind(inner, depth + 1)) is not None:
+                return kind
+        return None
+
+
+@dataclass(eq=False, slots=True)
 class Kinds:
     """The inference for one file; results and what is being asked for are kept."""
 
     file: File
+    classes: Classes
     _names: dict[tuple[Function, str], Kind | None] = field(default_factory=dict)
     _classes: dict[ast.ClassDef, Kind | None] = field(default_factory=dict)
 
@@ -59,13 +87,13 @@ class Kinds:
             self._classes[node] = next((kind for kind in found if kind is not None), None)
         return self._classes[node]
 
-    def of_class(self, node: ast.expr, function: Function, depth: int = 0) -> Kind | None:
+    def of_class(self, node: ast.expr, function: Function) -> Kind | None:
         """What the instances of the class that an expression names are."""
         if isinstance(node, ast.Subscript):
             node = node.value
         if isinstance(node, ast.Name) and node.id in self.file.classes and not function.qualified(node):
             return self.class_kind(self.file.classes[node.id], function)
-        return named_class(self.file.project, function.qualified(node), depth)
+        return self.classes.kind(function.qualified(node))
 
     def annotated(self, node: ast.expr | None, function: Function) -> Kind | None:
         """The kind that an annotation promises; None where it allows more than that and None."""
@@ -162,7 +190,7 @@ class Kinds:
             return Kind.MODULE
         if name in COPIES and node.args:
             return self.of(node.args[0], function)
-        if name and (kind := named_class(self.file.project, name)) is not None:
+        if name and (kind := self.classes.kind(name)) is not None:
             return kind
         if isinstance(node.func, ast.Call) and function.qualified(node.func.func) in MAKERS:
             return Kind.MODULE
@@ -191,22 +219,6 @@ class Kinds:
         if called is not None and isinstance(called.node, ast.FunctionDef) and called.node.returns is not None:
             return self.annotated(called.node.returns, called)
         return None
-
-
-def named_class(project: Project, name: str, depth: int = 0) -> Kind | None:
-    """What the instances of a class are by its full name, through the bases of classes of linted files."""
-    kind = class_kind(name)
-    if kind is not None or depth > MAX_BASES:
-        return kind
-    found = definition(project, name)
-    if found is None:
-        return None
-    index, node = found
-    for base in node.bases:
-        inner = qualified(base, index, project) or (f"{index.name}.{base.id}" if isinstance(base, ast.Name) else "")
-        if (kind := named_class(project, inner, depth + 1)) is not None:
-            return kind
-    return None
 
 
 def arguments_for(file: File, function: Function, argument: ast.arg) -> Iterable[tuple[ast.expr, Function]]:
