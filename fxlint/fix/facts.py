@@ -9,6 +9,7 @@ from functools import cached_property
 from fxlint.fix.tree import walk
 
 Assignment = ast.Assign | ast.AnnAssign
+_Names = dict[str, list[ast.Name]]
 
 
 class FunctionFacts:
@@ -20,21 +21,40 @@ class FunctionFacts:
         named = [*arguments.posonlyargs, *arguments.args, arguments.vararg, *arguments.kwonlyargs, arguments.kwarg]
         self._arguments = [one for one in named if one is not None]
         self.parameters = frozenset(one.arg for one in self._arguments)
-        self.stores: dict[str, list[ast.Name]] = {}
-        self.loads: dict[str, list[ast.Name]] = {}
-        self.called: dict[str, list[ast.Call]] = {}
         self.kept: dict[str, list[ast.Name]] = {}
         """The uses of a name that may keep its memory, for those names that ``memory`` was asked about."""
-        for node in walk(function):
+
+    @property
+    def stores(self) -> dict[str, list[ast.Name]]:
+        """Where each name is bound, in the order of the source."""
+        return self._names[0]
+
+    @property
+    def loads(self) -> dict[str, list[ast.Name]]:
+        """Where each name is read, in the order of the source."""
+        return self._names[1]
+
+    @property
+    def called(self) -> dict[str, list[ast.Call]]:
+        """The calls of each name."""
+        return self._names[2]
+
+    @cached_property
+    def _names(self) -> tuple[_Names, _Names, dict[str, list[ast.Call]]]:
+        stores: _Names = {}
+        loads: _Names = {}
+        called: dict[str, list[ast.Call]] = {}
+        for node in walk(self.function):
             if isinstance(node, ast.Name):
                 if isinstance(node.ctx, ast.Store):
-                    self.stores.setdefault(node.id, []).append(node)
+                    stores.setdefault(node.id, []).append(node)
                 elif isinstance(node.ctx, ast.Load):
-                    self.loads.setdefault(node.id, []).append(node)
+                    loads.setdefault(node.id, []).append(node)
             elif isinstance(node, ast.Call) and isinstance(node.func, ast.Name):
-                self.called.setdefault(node.func.id, []).append(node)
-        for found in (*self.stores.values(), *self.loads.values()):
+                called.setdefault(node.func.id, []).append(node)
+        for found in (*stores.values(), *loads.values()):
             found.sort(key=_position)
+        return stores, loads, called
 
     @cached_property
     def annotations(self) -> dict[str, ast.expr]:
@@ -75,15 +95,12 @@ class ClassFacts:
         """The assignments by the source of their targets."""
         self.attributes: set[str] = set()
         """The names of all attributes that are read or written."""
-        self.decorated_forward: ast.FunctionDef | None = None
         for node in walk(scope):
             if isinstance(node, ast.Attribute):
                 self.attributes.add(node.attr)
             elif isinstance(node, (ast.Assign, ast.AnnAssign)):
                 for target in node.targets if isinstance(node, ast.Assign) else [node.target]:
                     self.assigned.setdefault(text(target), []).append(node)
-            elif isinstance(node, ast.FunctionDef) and node.name == "forward" and node.decorator_list:
-                self.decorated_forward = self.decorated_forward or node
 
 
 def _position(node: ast.expr | ast.stmt) -> tuple[int, int]:

@@ -66,7 +66,15 @@ def _is_forward(node: ast.AST) -> bool:
 
 def _decorated(site: Site) -> ast.FunctionDef | None:
     """The first decorated forward of the file, from the finding's class where it lies in one."""
-    return site.source.class_facts(site.class_of or site.source.tree).decorated_forward
+    return next((one for one in _forwards(site.class_of or site.source.tree) if one.decorator_list), None)
+
+
+def _forwards(scope: ast.ClassDef | ast.Module) -> Iterator[ast.FunctionDef]:
+    for statement in scope.body:
+        if isinstance(statement, ast.FunctionDef) and _is_forward(statement):
+            yield statement
+        elif isinstance(statement, ast.ClassDef):
+            yield from _forwards(statement)
 
 
 def _wrapper(site: Site, forward: ast.FunctionDef) -> ast.FunctionDef | None:
