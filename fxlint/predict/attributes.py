@@ -209,6 +209,8 @@ def as_seen(vm: Machine, owner: Instance, value: Value, node: ast.AST) -> Value:
 
 def bind(vm: Machine, found: Value, receiver: Value) -> Value:
     """A class member read through an instance."""
+    if isinstance(found, Union):
+        return Union([bind(vm, option, receiver) for option in found.options])
     if isinstance(found, (Function, Decorated)):
         return Bound(found, receiver)
     if isinstance(found, Partial):
@@ -265,6 +267,9 @@ def store(vm: Machine, frame: Frame, owner: Value, name: str, value: Value, node
         owners = [option for option in owner.options if isinstance(option, Instance)]
         if len(owners) == 1:
             store(vm, frame, owners[0], name, value, node)
+        return
+    if isinstance(owner, Class):
+        classes.set_member(vm, owner, name, value)
         return
     if not isinstance(owner, Instance):
         return

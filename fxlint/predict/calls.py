@@ -406,7 +406,9 @@ def decorate(vm: Machine, frame: Frame, node: ast.expr, value: Value) -> Value:
 
 
 def _decorated(vm: Machine, frame: Frame, decorator: Value, value: Value, node: ast.AST) -> Value:
+    """One that takes many steps, as those do that write documentation, is not known."""
+    body = decorator.node if isinstance(decorator, Function) else node
     try:
-        return call(vm, frame, decorator, Arguments([value]), node)
+        return vm.aside(body, lambda: call(vm, frame, decorator, Arguments([value]), node))
     except (PathEnd, Unwind):
         return value

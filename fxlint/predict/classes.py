@@ -6,7 +6,7 @@ import ast
 from collections.abc import Iterable, Iterator
 from typing import Final
 
-from fxlint.predict import calls, evaluate, memo, modules
+from fxlint.predict import calls, evaluate, memo, modules, names
 from fxlint.predict.arguments import Arguments
 from fxlint.predict.machine import MAX_DEPTH, Machine, OutOfBudget, PathEnd, Unwind
 from fxlint.predict.scopes import Frame, Scope
@@ -18,6 +18,7 @@ from fxlint.predict.values import (
     Class,
     Const,
     Decorated,
+    Descriptor,
     External,
     Function,
     Instance,
@@ -33,6 +34,12 @@ from fxlint.predict.values import (
 )
 
 MODULE: Final = "torch.nn.Module"
+# Abstract collections whose mixin methods call what a subclass defines: their source is interpreted.
+_MIXINS: Final = frozenset(
+    f"{module}.{name}"
+    for module in ("collections.abc", "typing")
+    for name in ("Mapping", "MutableMapping", "Sequence", "MutableSequence", "Set", "MutableSet")
+)
 _PROTOCOLS: Final = frozenset({"typing.Generic", "typing.Protocol", "builtins.object", "abc.ABC"})
 
 
@@ -58,17 +65,43 @@ def resolve_bases(vm: Machine, cls: Class) -> None:
                 value = evaluate.expression(vm, frame, base_node)
             except (PathEnd, Unwind, OutOfBudget):
                 value = UNKNOWN
-            cls.bases.extend(_base_classes(value, cls))
+            cls.bases.extend(_base_classes(vm, value, cls))
     for base in cls.bases:
         if isinstance(base, Class):
             resolve_bases(vm, base)
             cls.complete = cls.complete and base.complete
     cls.mro = [cls, *_linearise([base for base in cls.bases if isinstance(base, (Class, External))])]
+    _tell_bases(vm, cls)
 
 
-def _base_classes(value: Value, cls: Class) -> Iterator[Value]:
+def _tell_bases(vm: Machine, cls: Class) -> None:
+    """Run the ``__init_subclass__`` of the first base that has one: it may replace what the class inherits."""
+    for base in cls.mro[1:]:
+        hook = own_member(vm, base, "__init_subclass__") if isinstance(base, Class) else None
+        function = hook.function if isinstance(hook, Descriptor) else hook
+        if isinstance(function, Function):
+            found = function
+            with vm.detached():
+                vm.frames.append(Frame(cls.scope, None, None))
+                try:
+                    vm.aside(found.node, lambda: calls.invoke(vm, vm.frame, found, [cls], cls.node))
+                except (PathEnd, Unwind):
+                    pass
+            return
+
+
+def set_member(vm: Machine, cls: Class, name: str, value: Value) -> None:
+    """``cls.name = value``, as decorators of classes and ``__init_subclass__`` do."""
+    own_member(vm, cls, name)  # a branch that does not assign leaves what the body binds
+    vm.heap.put(cls.members, name, value)
+
+
+def _base_classes(vm: Machine, value: Value, cls: Class) -> Iterator[Value]:
     if isinstance(value, Union):
         value = value.options[0]
+    if isinstance(value, External) and value.name in _MIXINS:
+        scope = names.module_scope(vm, names.COLLECTIONS_ABC)
+        value = (names.global_name(vm, scope, value.name.rpartition(".")[2]) if scope is not None else None) or value
     if isinstance(value, Class) and value is not cls:
         yield value
     elif isinstance(value, External):
@@ -444,6 +477,12 @@ def is_instance(vm: Machine, value: Value, wanted: Value) -> bool | None:
     return None
 
 
+def _library_name(base: Class | External | str) -> str:
+    if isinstance(base, Class):
+        return f"collections.abc.{base.name}" if base.module.index.name == names.COLLECTIONS_ABC else ""
+    return base if isinstance(base, str) else base.name
+
+
 def _is_external(vm: Machine, value: Value, name: str) -> bool | None:
     if isinstance(value, Const):
         if name in _BUILTIN_TYPES:
@@ -459,8 +498,7 @@ def _is_external(vm: Machine, value: Value, name: str) -> bool | None:
         return value.parameter if name == "torch.nn.Parameter" else False
     if isinstance(value, Instance):
         for base in ancestry(vm, value.cls):
-            base_name = base if isinstance(base, str) else base.name if isinstance(base, External) else None
-            if base_name is not None and vm.facts.canonical(base_name) == name:
+            if vm.facts.canonical(_library_name(base)) == name:
                 return True
         if value.open or (isinstance(value.cls, External) and vm.facts.kind(value.cls.name) is None):
             return None

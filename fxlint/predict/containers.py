@@ -388,6 +388,8 @@ def mapping_item(vm: Machine, container: Mapping, key: Value, node: ast.AST) -> 
     if likely is not None and likely in container.items:
         entry = container.items[likely][1]
         return join(_any_entry(container), entry, entry)
+    if vm.is_caught("KeyError"):
+        return vm.choose(node, lambda: _any_entry(container), lambda: vm.throw("KeyError", node))
     return _any_entry(container)
 
 

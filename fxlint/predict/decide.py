@@ -423,7 +423,7 @@ def _among(vm: Machine, value: Value, items: list[Value], more: bool) -> Value:
     answers = [_const_equal(vm, value, item) for item in items]
     if True in answers:
         return TRUE
-    if None not in answers and not more and not isinstance(value, Unknown):
+    if None not in answers and not more and not (items and isinstance(value, Unknown)):
         return FALSE
     likely = likely_of(value)
     if likely is not None and likely is not value and not more:

@@ -578,8 +578,9 @@ def _hasattr(vm: Machine, frame: Frame, args: Arguments, node: ast.AST) -> Value
         if name.value in value.attributes or classes.find(vm, value.cls, name.value) is not None:
             return TRUE
         return UNKNOWN if value.open or classes.is_module(vm, value) else _absent(vm, value, name.value)
-    if isinstance(value, Const):
-        return const(hasattr(value.value, name.value))
+    if isinstance(value, (Const, Class)):
+        present = _present(vm, value, name.value)
+        return UNKNOWN if present is None else const(present)
     if isinstance(value, Sequence):
         return const(hasattr(tuple if value.kind == "tuple" else list, name.value) or name.value in value.fields)
     if isinstance(value, Mapping):
@@ -637,6 +638,9 @@ def _present(vm: Machine, owner: Value, name: str) -> bool | None:
         return True
     if isinstance(owner, Const):
         return hasattr(owner.value, name)
+    if isinstance(owner, Class):
+        known = classes.find(vm, owner, name) is not None or classes.library_base_with(vm, owner, name) is not None
+        return True if known else False if owner.complete else None
     return None
 
 

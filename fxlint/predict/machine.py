@@ -14,7 +14,7 @@ import ast
 from collections.abc import Callable, Hashable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, NoReturn
 
 from fxlint.predict.heap import Changes, Heap
 from fxlint.predict.scopes import Exit, Frame, ModuleScope
@@ -217,7 +217,10 @@ class Machine:
             raise Unwind(handler)
         raise PathEnd((self._event("raise.reached", node, None, exception, "", swallowed=False),))
 
-    def throw(self, thrown: Value | str, node: ast.AST) -> None:
+    def is_caught(self, exception: str) -> bool:
+        return self._catching(exception) is not None
+
+    def throw(self, thrown: Value | str, node: ast.AST) -> NoReturn:
         """An exception that the program itself raises, outside of what tracing does to it."""
         handler = self._catching(thrown)
         if handler is not None:

@@ -25,6 +25,8 @@ from fxlint.predict.values import (
 from fxlint.project.index import Binding, Import, imports
 
 BUILTINS: Final = frozenset(dir(builtins))
+COLLECTIONS_ABC: Final = "_collections_abc"
+"""The one module of the standard library whose source is interpreted."""
 MEASURED: Final = frozenset({"torch", "numpy"})
 LIBRARIES: Final = frozenset(sys.stdlib_module_names) | MEASURED
 
@@ -53,7 +55,8 @@ def module_scope(vm: Machine, name: str) -> ModuleScope | None:
     if name in vm.scopes:
         return vm.scopes[name]
     package = name.partition(".")[0]
-    if package in MEASURED or (package in LIBRARIES and not vm.project.is_linted(name)):
+    own = vm.project.is_linted(name) or name == COLLECTIONS_ABC
+    if package in MEASURED or (package in LIBRARIES and not own):
         return None
     index = vm.project.module(name)
     if index is None:
@@ -157,7 +160,7 @@ def _bound(vm: Machine, module: ModuleScope, binding: Binding) -> Value:
     try:
         if isinstance(binding.node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)):
             definition = binding.node
-            return vm.aside(definition, lambda: evaluate.definition(vm, frame, definition, None))
+            return evaluate.definition(vm, frame, definition, None)
         expression = binding.value
         if expression is None:
             return UNKNOWN

@@ -189,7 +189,7 @@ def _trace_function(vm: Machine, outer: Value, function: Function, instance: Ins
 def _signature_fails(vm: Machine, function: Function, exception: str, wrapper: str) -> None:
     """The tracer cannot even call forward: that is said at the head of the function whose signature it read."""
     with vm.at(Frame(Scope(function.module), None, None)):
-        vm.event("signature.decorated", _head(function), exception=exception, callee=wrapper)
+        vm.event("signature.decorated", function.node, exception=exception, callee=wrapper)
 
 
 def _report_wrap_misuse(vm: Machine, module: ModuleScope) -> None:
@@ -261,12 +261,6 @@ def _placeholders(function: Function, instance: Instance | None) -> dict[str, Va
 
 def _placeholder(source: SourceFile, parameter: ast.arg, default: Value | None) -> Traced:
     return Traced(Origin(source, parameter, None, "input", parameter.arg), default)
-
-
-def _head(function: Function) -> ast.AST:
-    """Where a decorated function begins: its first decorator, else the def."""
-    node = function.node
-    return node.decorator_list[0] if isinstance(node, ast.FunctionDef) and node.decorator_list else node
 
 
 def _local_names(function: Function) -> tuple[str, ...]:

@@ -311,7 +311,8 @@ class Project:
                     return os.path.join(package, "__init__.py"), True
             if relative[-1] + ".py" in entries:
                 return os.path.join(parent, relative[-1] + ".py"), False
-        return None
+        own = os.path.join(os.path.dirname(os.__file__), name + ".py")  # of the standard library that runs this
+        return (own, False) if os.path.isfile(own) else None
 
     def _entries(self, folder: str) -> frozenset[str]:
         if folder not in self._folders:

@@ -34,11 +34,15 @@ class SourceFile:
     lines: list[str] = field(default_factory=list)
 
     def location(self, node: ast.AST) -> Location:
-        """The span of a node, 1-based, columns in code points (``ast`` counts UTF-8 bytes)."""
+        """The span of a node, 1-based, columns in code points (``ast`` counts UTF-8 bytes). A def is shown by its head."""
         line: int = getattr(node, "lineno", 1)
         end_line: int = getattr(node, "end_lineno", None) or line
         column: int = getattr(node, "col_offset", 0)
         end_column: int = getattr(node, "end_col_offset", None) or 0
+        if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)):
+            start = self._column(line, column)
+            name = self.lines[line - 1].find(node.name, start)
+            return Location(self.path, line, start, line, name + len(node.name) + 1 if name >= 0 else start)
         return Location(self.path, line, self._column(line, column), end_line, self._column(end_line, end_column))
 
     def segment(self, node: ast.AST) -> str:
