@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import contextlib
 from collections.abc import Iterable, Iterator
 from typing import Final
 
@@ -75,19 +76,15 @@ def resolve_bases(vm: Machine, cls: Class) -> None:
 
 
 def _tell_bases(vm: Machine, cls: Class) -> None:
-    """Run the ``__init_subclass__`` of the first base that has one: it may replace what the class inherits."""
-    for base in cls.mro[1:]:
-        hook = own_member(vm, base, "__init_subclass__") if isinstance(base, Class) else None
-        function = hook.function if isinstance(hook, Descriptor) else hook
-        if isinstance(function, Function):
-            found = function
-            with vm.detached():
-                vm.frames.append(Frame(cls.scope, None, None))
-                try:
-                    vm.aside(found.node, lambda: calls.invoke(vm, vm.frame, found, [cls], cls.node))
-                except (PathEnd, Unwind):
-                    pass
-            return
+    """Run the ``__init_subclass__`` that the class inherits: it may replace other things that it inherits."""
+    hooks = (own_member(vm, base, "__init_subclass__") for base in cls.mro[1:] if isinstance(base, Class))
+    hook = next((found for found in hooks if found is not None), None)
+    function = hook.function if isinstance(hook, Descriptor) else hook
+    if not isinstance(function, Function):
+        return
+    with vm.detached(), contextlib.suppress(PathEnd, Unwind):
+        vm.frames.append(Frame(cls.scope, None, None))
+        vm.aside(function.node, lambda: calls.invoke(vm, vm.frame, function, [cls], cls.node))
 
 
 def set_member(vm: Machine, cls: Class, name: str, value: Value) -> None:

@@ -34,7 +34,7 @@ class SourceFile:
     lines: list[str] = field(default_factory=list)
 
     def location(self, node: ast.AST) -> Location:
-        """The span of a node, 1-based, columns in code points (``ast`` counts UTF-8 bytes). A def is shown by its head."""
+        """The span of a node, 1-based, columns in code points (``ast`` counts UTF-8 bytes); of a def, its head."""
         line: int = getattr(node, "lineno", 1)
         end_line: int = getattr(node, "end_lineno", None) or line
         column: int = getattr(node, "col_offset", 0)

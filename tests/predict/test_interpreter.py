@@ -424,23 +424,148 @@ class TestDecorators:
         check(tmp_path, source, "fails")
 
     def test_one_with_too_few_names_fails_at_the_head(self, tmp_path):
-        source = self.decorated("self, x, y, z, **kwargs").replace("    @noted", "    @noted  # error")
+        source = self.decorated("self, x, y, z, **kwargs").replace("z, **kwargs):", "z, **kwargs):  # error")
         check(tmp_path, source, "fails")
 
     def test_the_head_is_in_the_file_of_forward(self, tmp_path):
         source = "from helper import noted\n" + self.decorated("self, x, y, z, **kwargs").replace(
             textwrap.dedent(self.WRAPS), ""
-        ).replace("    @noted", "    @noted  # error")
+        ).replace("z, **kwargs):", "z, **kwargs):  # error")
         check(tmp_path, source, "fails", helper=self.WRAPS)
 
     def test_no_grad_hides_keywords_too(self, tmp_path):
         source = """
         class Net(nn.Module):
-            @torch.no_grad()  # error
-            def forward(self, x, **kwargs):
+            @torch.no_grad()
+            def forward(self, x, **kwargs):  # error
                 return x
         """
         check(tmp_path, source, "fails")
+
+
+class TestWhatReplacesForward:
+    def test_a_base_that_wraps_the_forward_of_its_subclasses(self, tmp_path):
+        source = """
+        import functools
+
+        class Layer(nn.Module):
+            checkpointing = False
+
+            def __init_subclass__(cls, **kwargs):
+                super().__init_subclass__(**kwargs)
+                forward = cls.forward
+
+                @functools.wraps(forward)
+                def checkpointed(self, *args, **kwargs):
+                    if self.checkpointing and self.training:
+                        return self.run(forward, *args)
+                    return forward(self, *args, **kwargs)  # error
+
+                cls.forward = checkpointed
+
+        class Net(Layer):
+            def forward(self, x, **kwargs):
+                return x * 2
+        """
+        check(tmp_path, source, "fails")
+
+    def test_a_class_decorator(self, tmp_path):
+        source = """
+        import functools
+
+        def checked(cls):
+            original = cls.forward
+
+            @functools.wraps(original)
+            def forward(self, *args, **kwargs):
+                if args[0].sum() > 0:  # error
+                    return original(self, *args, **kwargs)
+                return args[0]
+
+            if not hasattr(cls, "scale"):
+                cls.scale = lambda self, x: x + 1
+            cls.forward = forward
+            return cls
+
+        @checked
+        class Net(nn.Module):
+            def scale(self, x):
+                return x * 2
+
+            def forward(self, x):
+                return self.scale(x)
+        """
+        check(tmp_path, source, "fails")
+
+    def test_a_class_decorator_that_takes_long_leaves_the_class(self, tmp_path):
+        source = """
+        def documented(cls):
+            for word in range(10_000):
+                cls.__doc__ = str(word) + str(cls.__doc__)
+            return cls
+
+        @documented
+        class Base(nn.Module):
+            pass
+
+        class Net(Base):
+            def forward(self, x):
+                if x:  # error
+                    return x
+                return x
+        """
+        check(tmp_path, source, "fails")
+
+
+class TestRegistries:
+    REGISTRY = """
+        class Registry(collections.abc.MutableMapping):
+            _shared = {"plain": plain, "branching": branching}
+
+            def __init__(self):
+                self._own = {}
+
+            def __getitem__(self, name):
+                if name in self._own:
+                    return self._own[name]
+                return self._shared[name]
+
+            def __setitem__(self, name, value):
+                self._own[name] = value
+
+            def __delitem__(self, name):
+                del self._own[name]
+
+            def __iter__(self):
+                return iter({**self._shared, **self._own})
+
+            def __len__(self):
+                return len(self._shared)
+
+        REGISTRY = Registry()
+        """
+
+    FUNCTIONS = """
+        def plain(x):
+            return x
+
+        def branching(x):
+            if x.device.type in ("cpu", "mps"):  # error
+                return x
+            return x * 2
+        """
+
+    def program(self, net, mark):
+        parts = ["import collections.abc\n", self.FUNCTIONS.replace("# error", mark), self.REGISTRY, net]
+        return "".join(textwrap.dedent(part) for part in parts)
+
+    def test_a_known_name_is_looked_up_through_the_mixin_methods(self, tmp_path):
+        net = forward('return REGISTRY.get("branching", plain)(x)')
+        check(tmp_path, self.program(net, "# error"), "fails")
+
+    def test_a_name_from_the_configuration_may_be_any_entry(self, tmp_path):
+        net = forward("return REGISTRY.get(self.name, plain)(x)", "self.name = open('name').read()")
+        check(tmp_path, self.program(net, "# maybe"), "depends")
 
 
 def test_a_size_of_the_input_against_one_of_a_parameter_is_a_question_about_the_input(tmp_path):
