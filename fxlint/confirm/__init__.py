@@ -5,6 +5,7 @@ Needs the standard library only; torch is the worker's (``fxlint/tracer``).
 
 from __future__ import annotations
 
+from contextlib import closing
 from dataclasses import replace
 
 from fxlint.findings import (
@@ -18,6 +19,7 @@ from fxlint.findings import (
 from fxlint.rules import RuleSet
 
 from .declarations import is_expression, slips
+from .instances import Survey, survey_batches
 from .interpreter import NoInterpreterError, find_interpreter
 from .kinds import Kind, kind_of, kind_of_root, read_source
 from .match import match, new_findings
@@ -41,7 +43,10 @@ def confirm(prediction: Prediction, rules: RuleSet, settings: ConfirmSettings) -
     collected = _Collected(prediction, settings)
     try:
         python = find_interpreter(settings.python, settings.roots)
-        Pool(python, settings.jobs, collected.take).run(batches(prediction, settings))
+        with closing(Pool(python, settings.jobs)) as pool:
+            survey = Survey(prediction)
+            pool.run(survey_batches(prediction, settings), survey.take)
+            pool.run(batches(prediction, settings, survey.found()), collected.take)
     except NoInterpreterError as error:
         return _not_run(prediction, str(error))
     traces = collected.traces()

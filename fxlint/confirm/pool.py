@@ -23,6 +23,8 @@ START_SECONDS = 300.0
 """Importing torch from a cold disk can take minutes."""
 GRACE_SECONDS = 20.0
 """The worker watches its own processes and says what happened to them; the parent steps in when it has not."""
+MAX_GENERATIONS = 20
+"""How often the processes below a worker are looked for while it is ended."""
 ONE_FILE_PER_PROCESS = sys.platform != "linux"
 
 Batch = dict[str, Any]
@@ -30,7 +32,7 @@ Message = dict[str, Any]
 
 
 class Worker:
-    """One worker process. Raises NoInterpreterError where it does not come up with a usable torch."""
+    """One worker process, which has to be greeted first."""
 
     def __init__(self, python: str, folder: str) -> None:
         self._errors = tempfile.TemporaryFile()  # noqa: SIM115 - lives as long as the process
@@ -45,11 +47,14 @@ class Worker:
         )
         self._messages: queue.SimpleQueue[Message | None] = queue.SimpleQueue()
         threading.Thread(target=self._read, daemon=True).start()
-        greeting = self._next(START_SECONDS)
-        if greeting is None or "problem" in greeting:
-            reason = self._last_error() if greeting is None else greeting["problem"]
-            self.close()
-            raise NoInterpreterError(f"{python}: {reason}")
+
+    def greet(self) -> str | None:
+        """Wait until the worker is ready. Returns None, or why it has no usable torch."""
+        try:
+            greeting = self._next(START_SECONDS)
+        except queue.Empty:
+            return f"importing torch did not finish within {START_SECONDS:g} s"
+        return self._last_error() if greeting is None else greeting.get("problem")
 
     def run(self, batch: Batch, on_message: Callable[[Message], None]) -> str | None:
         """Do a batch. Returns None, or what became of the worker when it did not finish."""
@@ -70,15 +75,18 @@ class Worker:
                 return self._how_it_ended()
             if message.get("kind") == "batch done":
                 return None
-            allowed = message.get("allow", batch["seconds"])
-            on_message(message)
+            if "kind" in message and "file" in message:
+                allowed = message.get("allow", batch["seconds"])
+                on_message(message)
 
     def close(self) -> None:
-        """End the process and everything that it, or the user's code in it, started."""
+        """End the process and everything that it, or the user's code in it, started. May be called again."""
+        if self._errors.closed:
+            return
         with contextlib.suppress(OSError):
             if self._process.stdin is not None:
                 self._process.stdin.close()
-        _kill_session(self._process.pid)
+        _kill_all(self._process.pid)
         self._process.kill()
         self._process.wait()
         self._errors.close()
@@ -90,9 +98,11 @@ class Worker:
     def _read(self) -> None:
         stdout = self._process.stdout
         assert stdout is not None
-        with contextlib.suppress(ValueError, OSError):
+        with contextlib.suppress(ValueError, OSError):  # ValueError: it was closed while reading
             for line in stdout:
-                self._messages.put(json.loads(line))
+                message = _message(line)
+                if message is not None:
+                    self._messages.put(message)
         self._messages.put(None)
 
     def _how_it_ended(self) -> str:
@@ -104,36 +114,52 @@ class Worker:
 
     def _last_error(self) -> str:
         self._process.wait()
-        self._errors.seek(0)
-        text = self._errors.read().decode("utf-8", "replace").strip()
+        text = ""
+        with contextlib.suppress(ValueError):  # it was closed meanwhile
+            self._errors.seek(0)
+            text = self._errors.read().decode("utf-8", "replace").strip()
         return text.rpartition("\n")[2] or f"the worker ended with status {self._process.returncode}"
 
 
 class Pool:
-    """Does batches on some workers. ``on_message`` is called from one thread at a time."""
+    """Does batches on some workers, which live until it is closed: importing torch takes seconds."""
 
-    def __init__(self, python: str, jobs: int, on_message: Callable[[Message], None]) -> None:
+    def __init__(self, python: str, jobs: int) -> None:
         self._python = python
         self._jobs = max(1, jobs)
-        self._on_message = on_message
+        self._on_message: Callable[[Message], None] = lambda _: None
         self._lock = threading.Lock()
         self._workers: set[Worker] = set()
+        self._idle: list[Worker] = []
         self._stopped = False
+        self._folder = tempfile.TemporaryDirectory(prefix="fxlint-", ignore_cleanup_errors=True)
 
-    def run(self, batches: Sequence[Batch]) -> None:
-        """Do all batches. Raises NoInterpreterError where no worker can be had."""
+    def close(self) -> None:
+        """End all workers."""
+        self._stop()
+        self._folder.cleanup()
+
+    def run(self, batches: Sequence[Batch], on_message: Callable[[Message], None]) -> None:
+        """Do all batches. ``on_message`` is called from one thread at a time.
+
+        Raises NoInterpreterError where no worker can be had.
+        """
+        if not batches:
+            return
+        self._on_message = on_message
         todo: queue.SimpleQueue[Batch] = queue.SimpleQueue()
         for batch in batches:
             todo.put(batch)
-        with tempfile.TemporaryDirectory(prefix="fxlint-", ignore_cleanup_errors=True) as folder:
-            threads = ThreadPoolExecutor(min(self._jobs, max(1, len(batches))))
-            try:
-                pending = [threads.submit(self._work, todo, folder) for _ in range(threads._max_workers)]
-                for future in pending:
-                    future.result()
-            finally:
-                self._stop()
-                threads.shutdown()
+        threads = ThreadPoolExecutor(min(self._jobs, len(batches)))
+        try:
+            pending = [threads.submit(self._work, todo) for _ in range(threads._max_workers)]
+            for future in pending:
+                future.result()
+        except BaseException:
+            self._stop()
+            raise
+        finally:
+            threads.shutdown()
 
     def _stop(self) -> None:
         with self._lock:
@@ -142,7 +168,7 @@ class Pool:
         for worker in workers:
             worker.close()
 
-    def _work(self, todo: queue.SimpleQueue[Batch], folder: str) -> None:
+    def _work(self, todo: queue.SimpleQueue[Batch]) -> None:
         worker: Worker | None = None
         try:
             while not self._stopped:
@@ -150,11 +176,11 @@ class Pool:
                     batch = todo.get_nowait()
                 except queue.Empty:
                     return
-                worker = worker or self._start(folder)
+                worker = worker or self._start()
                 worker = self._do(worker, batch, todo)
         finally:
             if worker is not None:
-                self._end(worker)
+                self._idle.append(worker)
 
     def _do(self, worker: Worker, batch: Batch, todo: queue.SimpleQueue[Batch]) -> Worker | None:
         """Do one batch; the worker, where it can do another one."""
@@ -183,10 +209,18 @@ class Pool:
             todo.put({**batch, "files": rest})
         return None
 
-    def _start(self, folder: str) -> Worker:
-        worker = Worker(self._python, folder)
+    def _start(self) -> Worker:
         with self._lock:
+            if self._idle:
+                return self._idle.pop()
+            if self._stopped:
+                raise NoInterpreterError("fxlint was stopped")
+            worker = Worker(self._python, self._folder.name)
             self._workers.add(worker)
+        problem = worker.greet()
+        if problem is not None:
+            self._end(worker)
+            raise NoInterpreterError(f"{self._python}: {problem}")
         return worker
 
     def _end(self, worker: Worker) -> None:
@@ -195,15 +229,46 @@ class Pool:
         worker.close()
 
 
-def _kill_session(leader: int) -> None:
-    """Kill every process of a session: the worker is the leader of one, and its forks have groups of their own."""
-    if sys.platform == "win32":
-        return
-    with contextlib.suppress(OSError):
-        os.killpg(leader, signal.SIGKILL)
-    for entry in Path("/proc").glob("[0-9]*") if sys.platform == "linux" else ():
+def _message(line: bytes) -> Message | None:
+    """A message; None for what the code under lint wrote into the pipe."""
+    try:
+        message = json.loads(line)
+    except ValueError:
+        return None
+    return message if isinstance(message, dict) else None
+
+
+def _kill_all(leader: int) -> None:
+    """Kill a worker with all below it and of its session; it adopts what leaves the session (tracer/process.py)."""
+    if sys.platform == "linux":
+        for _ in range(MAX_GENERATIONS):  # whose parent is killed becomes a child of the worker
+            below = _below(leader)
+            if not below:
+                break
+            for pid in below:
+                with contextlib.suppress(OSError):
+                    os.kill(pid, signal.SIGKILL)
+    if sys.platform != "win32":
+        with contextlib.suppress(OSError):
+            os.killpg(leader, signal.SIGKILL)
+
+
+def _below(leader: int) -> set[int]:
+    """The living processes of a session and below its leader, without the leader itself."""
+    parents: dict[int, int] = {}
+    found: set[int] = set()
+    for entry in Path("/proc").glob("[0-9]*"):
         with contextlib.suppress(OSError, ValueError, IndexError):
             # pid (name, which may hold anything) state ppid pgrp session ...
             fields = (entry / "stat").read_text(encoding="utf-8", errors="replace").rpartition(")")[2].split()
-            if int(fields[3]) == leader:
-                os.kill(int(entry.name), signal.SIGKILL)
+            if fields[0] not in "ZX":
+                parents[int(entry.name)] = int(fields[1])
+                if int(fields[3]) == leader:
+                    found.add(int(entry.name))
+    for pid in parents:
+        above = pid
+        while above in parents and above != leader:
+            above = parents[above]
+        if above == leader:
+            found.add(pid)
+    return found - {leader}

@@ -8,18 +8,22 @@ from typing import Any
 
 from fxlint.findings import Finding, Prediction, Root
 
+from .found import NOTHING, Found
 from .names import ModuleName, module_name
 from .settings import ConfirmSettings
 from .tries import tries
 
-FILES_PER_BATCH = 16
+FILES_PER_BATCH = 32
 """Files of one package share a process and its import of the package; in portions, so that workers share the files."""
 
 Batch = dict[str, Any]
 
 
-def batches(prediction: Prediction, settings: ConfirmSettings) -> list[Batch]:
-    """The work of confirming a prediction. The id of a file is its path, that of a root ``Root.id``."""
+def batches(prediction: Prediction, settings: ConfirmSettings, found: Found = NOTHING) -> list[Batch]:
+    """The work of confirming a prediction. The id of a file is its path, that of a root ``Root.id``.
+
+    ``found`` are the instances of the survey.
+    """
     roots: dict[str, list[Root]] = {}
     for module in prediction.modules:
         roots.setdefault(module.root.path, []).append(module.root)
@@ -33,8 +37,9 @@ def batches(prediction: Prediction, settings: ConfirmSettings) -> list[Batch]:
     groups: dict[tuple[str, str], list[dict[str, Any]]] = {}
     for path in sorted(roots):
         name = module_name(Path(path))
-        spec = _file(path, name, roots[path], suggestions, settings)
-        groups.setdefault(_group(path, name), []).append(spec)
+        asked = [_root(root, name, suggestions.get(root.id, []), settings, found) for root in roots[path]]
+        spec = {**specification(path, name, settings), "roots": asked}
+        groups.setdefault(group_of(path, name), []).append(spec)
     return [
         {**shared, "files": files[start : start + FILES_PER_BATCH]}
         for files in groups.values()
@@ -49,32 +54,40 @@ def linted_files(prediction: Prediction, settings: ConfirmSettings) -> dict[str,
     return {str(Path(path).resolve()): path for path in paths}
 
 
-def _group(path: str, name: ModuleName) -> tuple[str, str]:
+def group_of(path: str, name: ModuleName) -> tuple[str, str]:
     """Files that may share a process: those of one top-level package. A file beside the road gets its own."""
     return (name.folder, name.name.partition(".")[0]) if name.package else (name.folder, path)
 
 
-def _file(
-    path: str, name: ModuleName, roots: Sequence[Root], suggestions: Mapping[str, list[Any]], settings: ConfirmSettings
-) -> dict[str, Any]:
+def specification(path: str, name: ModuleName, settings: ConfirmSettings) -> dict[str, Any]:
+    """A file as the worker imports it."""
     return {
         "id": path,
         "file": str(Path(path).absolute()),
         "module": name.name,
         "package": name.package,
         "sys_path": list(dict.fromkeys([name.folder, *(str(Path(root).absolute()) for root in settings.roots)])),
-        "roots": [
-            {
-                "id": root.id,
-                "kind": root.kind,
-                "qualname": root.qualname,
-                "instances": [*root.instances, *_configured(settings.instances, root, name, settings.roots, ())],
-                "inputs": _configured(settings.inputs, root, name, settings.roots, None),
-                "suggestions": suggestions.get(root.id, []),
-            }
-            for root in roots
-        ],
     }
+
+
+def _root(
+    root: Root, name: ModuleName, suggestions: list[Any], settings: ConfirmSettings, found: Found
+) -> dict[str, Any]:
+    return {
+        "id": root.id,
+        "kind": root.kind,
+        "qualname": root.qualname,
+        "instances": declared(root, name, settings),
+        "found": [{"text": one.text, "device": one.device} for one in found.instances.get(root.id, ())],
+        "why_none": found.reasons.get(root.id),
+        "inputs": _configured(settings.inputs, root, name, settings.roots, None),
+        "suggestions": suggestions,
+    }
+
+
+def declared(root: Root, name: ModuleName, settings: ConfirmSettings) -> list[str]:
+    """The user's expressions for instances of a root, in its source and in the configuration."""
+    return [*root.instances, *_configured(settings.instances, root, name, settings.roots, ())]
 
 
 def _configured(values: Mapping[str, Any], root: Root, name: ModuleName, folders: Sequence[str], default: Any) -> Any:

@@ -23,11 +23,12 @@ from __future__ import annotations
 
 import builtins
 import contextlib
+import gc
 import os
 import sys
 import time
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import partial
 from types import ModuleType
 from typing import Any
@@ -38,7 +39,7 @@ from .classify import of_exception
 from .executed import Executed
 from .explore import caught, record
 from .failures import failed, message_of
-from .frames import UserCode, frames_of
+from .frames import Frame, UserCode, frames_of
 from .instances import (
     Builder,
     Candidate,
@@ -47,9 +48,11 @@ from .instances import (
     candidates,
     find,
     load_module,
+    prebuild,
 )
 from .instances.survey import run_survey
 from .process import CAN_FORK, Ending, Limits, Message, Send, supervised
+from .recorder import Key
 from .stock import Stock, stock
 from .suggestions import about_meta, try_suggestion
 
@@ -71,6 +74,8 @@ class Settings:
     watch: Mapping[str, Any]
     limits: Limits
     orphaned: Callable[[], bool]
+    met: set[Key] = field(default_factory=set)
+    """What the roots before met in the recordings: see ``explore.record``."""
 
 
 def run_batch(batch: Spec, send: Send, orphaned: Callable[[], bool]) -> None:
@@ -120,6 +125,11 @@ def _host(files: list[Spec], settings: Settings, send: Send) -> None:
         module = _imported(spec, send, settings)
         if module is None:
             continue
+        prebuild(
+            [one["text"] for root in spec["roots"] for one in root.get("found", ()) if one["device"] == "meta"],
+            settings.limits.seconds / 4,
+        )
+        gc.freeze()  # a collection in a fork must not touch, and so copy, what was imported here
         for root in spec["roots"]:
             _root(root, module, partial(_tagged, send, spec["id"]), settings)
         send({"file": spec["id"], "kind": "done"})
@@ -173,6 +183,8 @@ def _root(root: Spec, module: ModuleType, send: Send, settings: Settings) -> Non
 
     def on_message(message: Message) -> None:
         stage[:] = [message.get("next", stage[0])]
+        if message["kind"] == "recording":
+            settings.met.update(_key_of(event) for event in message["events"])
         say({**message, "allow": message.get("allow", settings.limits.seconds) + GRACE})
 
     say({"kind": "stage", "allow": settings.limits.seconds + GRACE})
@@ -186,6 +198,12 @@ def _root(root: Spec, module: ModuleType, send: Send, settings: Settings) -> Non
     if ending.kind != "done":
         place = _place(ending.file, ending.line)
         say({"kind": "ended", "reason": f"{stage[0]} it {ending.what}", "place": place})
+
+
+def _key_of(event: Message) -> Key:
+    """``Event.key`` of an event in a message."""
+    frames = [Frame(**frame) for frame in event["frames"][-1:]]
+    return (event["family"], frames[0].place if frames else None)
 
 
 def _trace_root(root: Spec, module: ModuleType, send: Send, settings: Settings) -> None:
@@ -262,11 +280,11 @@ def _trace_candidate(candidate: Candidate, send: Send, settings: Settings) -> _W
     send({**head, **done.to_json()})
     swallowed = caught(executed, done.error, settings.user)
     seconds = min(settings.limits.seconds * RECORDING_SHARE, RECORDING_SECONDS)
-    recording = record(build, settings.user, executed, seconds)
+    recording = record(build, settings.user, executed, seconds, known=settings.met)
     if build.device != "cpu" and any(about_meta(end.message) for end in recording.ended):
         on_cpu = Builder(candidate, settings.user, "cpu")
         with contextlib.suppress(CannotBuildError):
-            recording = record(on_cpu, settings.user, executed, seconds)
+            recording = record(on_cpu, settings.user, executed, seconds, known=settings.met)
     recording.caught = list(dict.fromkeys([*swallowed, *recording.caught]))
     ran = [frame.to_json() for frame in executed.frames()]
     send({"kind": "recording", "executed": ran, "next": "checking", **recording.to_json()})

@@ -196,7 +196,10 @@ class Sites:
         """Give every function of the file whose body holds ``line`` its new code."""
         fresh = {_identity(code): code for code in _codes(module)}
         done = False
-        for function in gc.get_objects():
+        gc.unfreeze()  # what was imported before the fork is kept out of collections, and out of this list
+        objects = gc.get_objects()
+        gc.freeze()
+        for function in objects:
             if type(function) is not FunctionType or function.__code__.co_filename != filename:
                 continue
             old = function.__code__

@@ -161,7 +161,7 @@ def test_confirmed_refuted_unreached_and_unconfirmed(project):
 
         class Other(nn.Module):
             def __init__(self, width):
-                super().__init__()
+                raise ValueError("made by nobody")
 
             def forward(self, x):
                 return complex(x)
@@ -182,9 +182,9 @@ def test_confirmed_refuted_unreached_and_unconfirmed(project):
         ("complex.call", "unconfirmed"),
     ]
     assert outcome.findings[-1].confirmation.reason == outcome.modules["Other"].reason
-    assert outcome.modules["Other"].reason.startswith(
-        "its constructor needs width; declare one with `# fxlint: instance="
-    )
+    assert outcome.modules["Other"].reason.startswith("its constructor needs width (")
+    assert "raised ValueError: made by nobody (net.py:20)" in outcome.modules["Other"].reason
+    assert outcome.modules["Other"].reason.endswith("; declare one with `# fxlint: instance=Other(width=...)`")
 
 
 def test_what_nobody_predicted_is_a_finding(project):

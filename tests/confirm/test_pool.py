@@ -1,6 +1,9 @@
 """The parent's side of the workers, with a small script in place of the worker."""
 
 import sys
+import threading
+import time
+from contextlib import closing
 
 import pytest
 
@@ -37,7 +40,8 @@ def run(tmp_path, monkeypatch):
         monkeypatch.setattr(pool, "WORKER", worker)
         messages = []
         work = [{"files": [{"id": name} for name in names], "seconds": 1.0} for names in batches]
-        Pool(sys.executable, 2, messages.append).run(work)
+        with closing(Pool(sys.executable, 2)) as workers:
+            workers.run(work, messages.append)
         return messages
 
     return run
@@ -89,3 +93,50 @@ def test_what_the_worker_started_is_ended_with_it(run, tmp_path):
     run(["a"], script=start + SCRIPT)
     stat = tmp_path.joinpath("/proc", note.read_text(), "stat")
     assert not stat.exists() or stat.read_text().rpartition(")")[2].split()[0] == "Z"
+
+
+def test_neither_session_nor_parent_hides_a_process_from_its_end(run, tmp_path):
+    note = tmp_path / "pid"
+    start = f"""
+import ctypes, os, time
+ctypes.CDLL(None).prctl(36, 1)  # as the worker does
+if os.fork() == 0:
+    os.setsid()
+    if os.fork() == 0:
+        open({str(note)!r}, 'w').write(str(os.getpid()))
+        time.sleep(1000)
+    os._exit(0)
+while not os.path.exists({str(note)!r}):
+    time.sleep(0.01)
+"""
+    run(["a"], script=start + SCRIPT)
+    stat = tmp_path.joinpath("/proc", note.read_text(), "stat")
+    assert not stat.exists() or stat.read_text().rpartition(")")[2].split()[0] == "Z"
+
+
+def test_words_of_others_in_the_pipe_are_no_messages(run):
+    words = SCRIPT.replace(
+        '        if spec["id"].startswith("dies")',
+        '        print("[1]\\nwords\\n{}", flush=True)\n        if spec["id"].startswith("dies")',
+    )
+    assert ends(run(["a", "b"], script=words)) == {"a": None, "b": None}
+
+
+def test_a_worker_that_is_still_starting_is_ended_with_the_pool(tmp_path, monkeypatch):
+    worker = tmp_path / "worker.py"
+    note = tmp_path / "pid"
+    worker.write_text(f"import os, time\nopen({str(note)!r}, 'w').write(str(os.getpid()))\ntime.sleep(1000)\n")
+    monkeypatch.setattr(pool, "WORKER", worker)
+    workers = Pool(sys.executable, 1)
+
+    def stop():
+        while not note.exists() or not note.read_text():
+            time.sleep(0.01)
+        workers.close()
+
+    stopping = threading.Thread(target=stop)
+    stopping.start()
+    with pytest.raises(NoInterpreterError):
+        workers.run([{"files": [{"id": "a"}], "seconds": 1.0}], lambda _: None)
+    stopping.join()
+    assert not tmp_path.joinpath("/proc", note.read_text()).exists()

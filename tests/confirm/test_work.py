@@ -67,6 +67,8 @@ def test_what_a_root_is_asked(package):
             "kind": "class",
             "qualname": "Net",
             "instances": ["Net(1)", "Net(2)"],
+            "found": [],
+            "why_none": None,
             "inputs": "(1,)",
             "suggestions": [],
         }

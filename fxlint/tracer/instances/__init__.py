@@ -11,7 +11,7 @@ constructor or in an example means is a question to the imported modules, and th
 values of a registry) are live objects that no message could carry.
 """
 
-from .building import Builder, Candidate, evaluate, told_in_a_line
+from .building import Builder, Candidate, evaluate, prebuild, told_in_a_line
 from .strategies import candidates
 from .targets import CannotBuildError, Target, find, load_module
 
@@ -24,5 +24,6 @@ __all__ = [
     "evaluate",
     "find",
     "load_module",
+    "prebuild",
     "told_in_a_line",
 ]

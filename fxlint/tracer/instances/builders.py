@@ -48,6 +48,19 @@ def builders(module: ModuleType) -> list[Builder]:
     return [one for _, _, one in sorted(ranked, key=lambda ranked: ranked[:2])]
 
 
+def used_in_functions(module: ModuleType) -> list[type]:
+    """The module classes that the functions and methods of a module name: its builders may make one."""
+    tree = parsed(module.__name__)
+    functions = [node for node in ast.walk(tree) if isinstance(node, ast.FunctionDef)] if tree is not None else []
+    found: dict[type, None] = {}
+    for function in functions:
+        for node in ast.walk(function):
+            named = looked_up(node, vars(module)) if isinstance(node, (ast.Name, ast.Attribute)) else None
+            if isinstance(named, type) and issubclass(named, torch.nn.Module):
+                found[named] = None
+    return list(found)
+
+
 def arguments_without_weights(call: Any) -> str | None:
     """The arguments for a call that needs none: weights are refused where they can be. None where it needs some."""
     refused = []
@@ -71,7 +84,13 @@ def _functions(module: ModuleType) -> Iterator[Builder]:
             continue
         text = name_of(function, module.__name__, name)
         if text is not None:
-            yield Builder(f"{text}({arguments})", re.split(r"[\d_]", name.lstrip("_"))[0])
+            yield Builder(f"{text}({arguments})", _family(name))
+
+
+def _family(name: str) -> str:
+    """The letters that a name begins with, up to the second word: resnet of resnet18, vit_b of vit_b_16."""
+    found = re.match(r"_*[a-zA-Z]*_?[a-zA-Z]*", name)
+    return found[0] if found else name
 
 
 def _registries(module: ModuleType) -> Iterator[Builder]:

@@ -9,9 +9,10 @@ import copy
 import importlib
 import os
 import random
+import re
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from types import FunctionType, ModuleType
 from typing import Any
@@ -23,8 +24,12 @@ from ..frames import UserCode, frames_of
 from ..stock import Root
 from .targets import CannotBuildError
 
-SLOW_BUILD = 0.1
+SLOW_BUILD = 0.05
 """Seconds above which an instance is copied for the next trace instead of being built anew."""
+
+_SUBMODULE = re.compile(r"(?P<model>.+)\.get_submodule\('(?P<path>[^']+)'\)$", re.DOTALL)
+_prebuilt: dict[str, torch.nn.Module] = {}
+"""Models by their expression, each for one use in a fork of the process that has built it."""
 
 DEVICES = ("meta", "cpu")
 """Where an instance is built, in order of preference: on the meta device size does not matter."""
@@ -46,8 +51,9 @@ class Candidate:
 class Builder:
     """Fresh instances of one candidate, so that no trace sees what another one left behind.
 
-    The first one is as the expression made it; where building takes long the later ones are copies. An object of the
-    user's, which an expression only names, is never handed out itself: tracing may leave a Proxy in it.
+    The first one is as the expression made it; where building takes long the later ones are copies of it, made before
+    it was handed out. An object of the user's, which an expression only names, is never handed out itself: tracing may
+    leave a Proxy in it.
     """
 
     def __init__(self, candidate: Candidate, user: UserCode, device: str) -> None:
@@ -58,22 +64,23 @@ class Builder:
         self._shared = candidate.shared
         self._user = user
         self._pristine: torch.nn.Module | None = None
-        self._seen: torch.nn.Module | None = None
-        self._slow = False
+        self._last: Root | None = None
 
     def __call__(self) -> Root:
         """Raises CannotBuildError where the instance cannot be made or cannot be traced."""
         if self._pristine is not None:
-            return _copied(self._pristine)
+            return copied(self._pristine) or self._pristine
         started = time.monotonic()
+        prebuilt = len(_prebuilt)
         made = self._made()
         if not isinstance(made, torch.nn.Module):
             return made
-        if self._slow or made is self._seen or self._shared:
+        if self._shared or made is self._last:
             self._pristine = made
-            return _copied(made)
-        self._slow = time.monotonic() - started > SLOW_BUILD
-        self._seen = made
+            return copied(made) or made  # one that cannot be copied is traced as it is
+        self._last = made
+        if len(_prebuilt) < prebuilt or time.monotonic() - started > SLOW_BUILD:
+            self._pristine = copied(made)
         return made
 
     def _made(self) -> Root:
@@ -90,11 +97,28 @@ class Builder:
         return made
 
 
-def _copied(module: torch.nn.Module) -> torch.nn.Module:
+def copied(module: torch.nn.Module) -> torch.nn.Module | None:
+    """A copy, None of a module that cannot be copied."""
     try:
         return copy.deepcopy(module)
-    except Exception:  # a module that cannot be copied is traced as it is
-        return module
+    except Exception:
+        return None
+
+
+def prebuild(texts: Iterable[str], seconds: float) -> None:
+    """Build models of which several expressions take a submodule: for processes that are forked off this one.
+
+    They have been built before, so that nothing is risked; still they get no more than some ``seconds`` in all.
+    """
+    _prebuilt.clear()
+    started = time.monotonic()
+    models = [found["model"] for found in map(_SUBMODULE.match, texts) if found]
+    for text in dict.fromkeys(models):
+        if models.count(text) > 1 and time.monotonic() - started < seconds:
+            with contextlib.suppress(Exception), on_device(DEVICES[0]), seeded():
+                made = evaluate(text)
+                if isinstance(made, torch.nn.Module):
+                    _prebuilt[text] = made
 
 
 @dataclass(frozen=True)
@@ -105,6 +129,9 @@ class Expression:
     module: ModuleType
 
     def __call__(self) -> Any:
+        found = _SUBMODULE.match(self.text)
+        if found and found["model"] in _prebuilt:
+            return _prebuilt.pop(found["model"]).get_submodule(found["path"])
         return evaluate(self.text, self.module)
 
 

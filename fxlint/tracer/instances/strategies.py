@@ -10,6 +10,7 @@ from typing import Any
 import torch
 
 from .building import Candidate, Expression, only_names
+from .naming import from_inside
 from .targets import CannotBuildError, Target
 
 Strategy = Callable[[Target], "list[Candidate] | str"]
@@ -43,7 +44,13 @@ def found(target: Target) -> list[Candidate] | str:
         return target.why_none or "none was found"
     of = target.obj if isinstance(target.obj, type) else None
     return [
-        Candidate(one["text"], Expression(one["text"], target.module), of, (one["device"],), only_names(one["text"]))
+        Candidate(
+            from_inside(one["text"], target.module),
+            Expression(one["text"], target.module),
+            of,
+            (one["device"],),
+            only_names(one["text"]),
+        )
         for one in target.found
     ]
 

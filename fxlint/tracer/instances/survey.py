@@ -18,6 +18,7 @@ from __future__ import annotations
 
 import ast
 import contextlib
+import importlib
 import signal
 import sys
 import threading
@@ -33,7 +34,7 @@ import torch
 from ..failures import message_of
 from ..frames import UserCode, real_path
 from ..process import CAN_FORK, Limits, Message, Send, supervised
-from .builders import arguments_without_weights, builders
+from .builders import arguments_without_weights, builders, used_in_functions
 from .building import DEVICES, evaluate, on_device, seeded, told_in_a_line
 from .calls import calls_in
 from .guesses import Context, options, signature_of
@@ -52,6 +53,7 @@ BUILD_SECONDS = 4.0
 GUESS_SECONDS = 2.0
 SILENT_SECONDS = 15.0
 """A build that cannot be interrupted costs its process after these."""
+GRACE = 5.0
 CHEAP_SECONDS = 0.3
 """Only what is built within these becomes an argument of something else."""
 FRUITLESS_BUILDERS = 6
@@ -78,6 +80,10 @@ class _State:
     tried: set[str] = field(default_factory=set)
     found: dict[Key, dict[tuple[bool | None, ...], tuple[int, float]]] = field(default_factory=dict)
     told: set[Key] = field(default_factory=set)
+    torch: list[str] = field(default_factory=list)
+    """The modules of torch that importing the files loads."""
+    heard: float = 0.0
+    """When the parent was last told that all is well."""
 
 
 def run_survey(batch: Mapping[str, Any], send: Send, orphaned: Callable[[], bool]) -> None:
@@ -88,16 +94,21 @@ def run_survey(batch: Mapping[str, Any], send: Send, orphaned: Callable[[], bool
     files = batch["files"]
 
     def on_message(message: Message) -> None:
-        if message["kind"] == "trying":
+        kind = message.get("kind")
+        if kind == "loaded":
+            state.torch = message["modules"]
+        elif kind == "trying":
             state.tried.add(message["text"])
-            return
-        key = tuple(message["class"])
-        if message["kind"] == "found":
-            known = state.found.setdefault(key, {})
+            if time.monotonic() > state.heard + 1:
+                state.heard = time.monotonic()
+                send({"file": files[0]["id"], "kind": "stage", "allow": message["allow"] + GRACE})
+        elif kind == "found":
+            known = state.found.setdefault(tuple(message["class"]), {})
             known[tuple(message["answers"])] = (message["rank"], message["seconds"])
-        else:
-            state.told.add(key)
-        send({"file": files[0]["id"], **message})
+            send({"file": files[0]["id"], **message})
+        elif kind == "none":
+            state.told.add(tuple(message["class"]))
+            send({"file": files[0]["id"], **message})
 
     work = partial(_survey, batch, user, state, deadline)
     if not CAN_FORK:
@@ -107,6 +118,9 @@ def run_survey(batch: Mapping[str, Any], send: Send, orphaned: Callable[[], bool
         ending = supervised(work, on_message, limits, user.is_user, orphaned)
         if ending.kind == "done" or time.monotonic() > deadline:
             break
+    for name in state.torch:  # once here, and not again in every process that traces some of these files
+        with contextlib.suppress(Exception):
+            importlib.import_module(name)
     for spec in files:
         send({"file": spec["id"], "kind": "done"})
 
@@ -137,11 +151,14 @@ class _Survey:
 
     def run(self) -> None:
         modules = list(self._modules())
+        self._send({"kind": "loaded", "modules": sorted(name for name in sys.modules if name.startswith("torch."))})
         classes = [cls for module in modules for cls in self._classes(module)]
         self._without_arguments(classes)
         for module in modules:
-            self._by_builders(module)
-        self._by_builders_elsewhere(modules)
+            own = [one for one in _module_classes(module) if one.__module__ == module.__name__]
+            self._by_builders(module, own, FRUITLESS_BUILDERS)
+        for module in [*modules, *self._others_of_the_package(modules)]:
+            self._by_builders(module, used_in_functions(module), FRUITLESS_BUILDERS // 2)
         self._by_calls(modules)
         self._by_synthesis(classes)
         self._other_configurations(classes)
@@ -198,26 +215,27 @@ class _Survey:
             if arguments is not None and name is not None and self._is_missing(cls):
                 self._offer(f"{name}({arguments})", "no arguments")
 
-    def _by_builders(self, module: ModuleType) -> None:
-        """Run a module's builders while a class that it knows is missing."""
+    def _by_builders(self, module: ModuleType, classes: list[type], patience: int) -> None:
+        """Run a module's builders while one of the classes is missing, and so many in a row that gave nothing new."""
+        missing = [one for one in classes if self._is_missing(one)]
         fruitless = 0
-        missing = [one for one in _module_classes(module) if self._is_missing(one)]
-        if not missing:
-            return
-        for builder in builders(module):
-            if fruitless >= FRUITLESS_BUILDERS or not any(map(self._is_missing, missing)):
+        for builder in builders(module) if missing else ():
+            if fruitless >= patience or not any(map(self._is_missing, missing)):
                 return
+            if builder.text in self._state.tried:
+                continue
             before = len(self._state.found)
             self._offer(builder.text, "harvested")
             fruitless = 0 if len(self._state.found) > before else fruitless + 1
 
-    def _by_builders_elsewhere(self, modules: list[ModuleType]) -> None:
-        """The builders of the package's other modules that were imported by the way."""
+    def _others_of_the_package(self, modules: list[ModuleType]) -> Iterator[ModuleType]:
+        """The modules of the same packages that were imported by the way, and that no other survey looks at."""
         tops = {module.__name__.partition(".")[0] for module in modules if "." in module.__name__}
-        own = {module.__name__ for module in modules}
+        surveyed = {file for file, _ in self._conditions}
         for name, module in list(sys.modules.items()):
-            if name.partition(".")[0] in tops and name not in own and isinstance(module, ModuleType):
-                self._by_builders(module)
+            file = getattr(module, "__file__", None)
+            if name.partition(".")[0] in tops and file and real_path(file) not in surveyed:
+                yield module
 
     def _by_calls(self, modules: list[ModuleType]) -> None:
         wanted = {}
@@ -250,7 +268,11 @@ class _Survey:
         if key is None or mark in self._state.tried:
             return
         self._send({"kind": "trying", "text": mark, "allow": SILENT_SECONDS})
-        made = synthesise(cls, self._context, fixed)
+        try:
+            made = synthesise(cls, self._context, fixed)
+        except Exception as error:  # what a class of the user's does when it is looked at costs that class only
+            self._errors[key] = f"looking at it raised {told_in_a_line(error, self._user)}"
+            return
         if isinstance(made, Made):
             self._take(made.value, made.text, "synthesised", self._last_device, self._last_seconds)
         elif made.error is not None:
@@ -345,7 +367,7 @@ class _Survey:
                     continue
                 seen.add(own)
                 if type(module) not in self._built and seconds < CHEAP_SECONDS:
-                    self._built[type(module)] = (found, frozenset(dir(module)))
+                    self._built[type(module)] = (found, _names(module))
             for base in type(module).__mro__[1:]:
                 inherited = self._key(base) if base is not torch.nn.Module else None
                 if inherited is not None and inherited not in seen and _same_forward(type(module), base):
@@ -386,7 +408,14 @@ class _Survey:
         ]
 
 
+def _names(module: torch.nn.Module) -> frozenset[str]:
+    """The attributes of a module, also of one whose ``__init__`` never called that of nn.Module."""
+    own = vars(module)
+    return frozenset((*own, *own.get("_modules", ()), *own.get("_parameters", ()), *dir(type(module))))
+
+
 def _module_classes(module: ModuleType) -> list[type]:
+    """The module classes in a module's scope."""
     return [one for one in list(vars(module).values()) if isinstance(one, type) and issubclass(one, torch.nn.Module)]
 
 
