@@ -6,7 +6,7 @@ import ast
 import math
 from typing import Final
 
-from fxlint.predict import calls, classes, names
+from fxlint.predict import calls, classes, names, signatures
 from fxlint.predict.arguments import Arguments
 from fxlint.predict.machine import Machine
 from fxlint.predict.scopes import Frame
@@ -145,6 +145,8 @@ def _of_constant(vm: Machine, owner: Const, name: str, node: ast.AST) -> Value:
 def _of_function(owner: Function | Decorated, name: str) -> Value:
     if name == "__name__" and isinstance(owner, Function):
         return Const(owner.name)
+    if name == "__code__" and isinstance(owner, Function):
+        return signatures.code_object(owner)
     if name == "__wrapped__":
         return (owner.wrapped if isinstance(owner, Function) else owner.function) or UNKNOWN
     return UNKNOWN

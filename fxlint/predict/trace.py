@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ast
-import copy
 from dataclasses import dataclass
 
 from fxlint.predict import calls, classes, modules
@@ -11,6 +10,7 @@ from fxlint.predict.arguments import Arguments
 from fxlint.predict.machine import Event, Guard, Machine, OutOfBudget, PathEnd, Unwind
 from fxlint.predict.roots import RootValue
 from fxlint.predict.scopes import Frame, ModuleScope, Scope
+from fxlint.predict.signatures import local_names
 from fxlint.predict.values import (
     MAYBE,
     UNKNOWN,
@@ -173,7 +173,7 @@ def _trace_function(vm: Machine, outer: Value, function: Function, instance: Ins
         if instance is not None and function.owner is None:  # what a decorator has put in the place of forward
             _mark_decorated(function, variables)
     elif variadic:
-        names = _local_names(function)
+        names = local_names(function)
         if len(placeholders) > len(names):
             _signature_fails(vm, analysed, "ValueError", function.name)
             variables = _patched_variables(function, names, placeholders)
@@ -261,22 +261,6 @@ def _placeholders(function: Function, instance: Instance | None) -> dict[str, Va
 
 def _placeholder(source: SourceFile, parameter: ast.arg, default: Value | None) -> Traced:
     return Traced(Origin(source, parameter, None, "input", parameter.arg), default)
-
-
-def _local_names(function: Function) -> tuple[str, ...]:
-    """``co_varnames`` of the function: parameters, then other locals that are no cells."""
-    node = copy.copy(function.node)
-    if isinstance(node, ast.Lambda):
-        return tuple(a.arg for a in (*node.args.posonlyargs, *node.args.args, *node.args.kwonlyargs))
-    node.decorator_list = []
-    try:
-        code = compile(ast.Module([node], []), "<root>", "exec")
-    except (SyntaxError, ValueError):
-        return ()
-    for const in code.co_consts:
-        if hasattr(const, "co_varnames"):
-            return tuple(const.co_varnames)
-    return ()
 
 
 def _trace_library_forward(vm: Machine, instance: Instance) -> str | None:

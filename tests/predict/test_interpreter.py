@@ -516,6 +516,26 @@ class TestWhatReplacesForward:
         """
         check(tmp_path, source, "fails")
 
+    def test_a_wrapper_that_asks_for_the_names_of_the_function(self, tmp_path):
+        source = """
+        import functools
+
+        def filled(function):
+            @functools.wraps(function)
+            def wrapper(self, *args, **kwargs):
+                if "scale" in function.__code__.co_varnames:
+                    kwargs["scale"] = 2.0  # error
+                return function(self, *args, **kwargs)  # error
+
+            return wrapper
+
+        class Net(nn.Module):
+            @filled
+            def forward(self, x, scale=None, **kwargs):
+                return x * scale
+        """
+        check(tmp_path, source, "fails")
+
 
 class TestRegistries:
     REGISTRY = """
