@@ -524,14 +524,14 @@ class TestWhatReplacesForward:
             @functools.wraps(function)
             def wrapper(self, *args, **kwargs):
                 if "scale" in function.__code__.co_varnames:
-                    kwargs["scale"] = 2.0  # error
+                    kwargs["scale"] = 2.0
                 return function(self, *args, **kwargs)  # error
 
             return wrapper
 
         class Net(nn.Module):
             @filled
-            def forward(self, x, scale=None, **kwargs):
+            def forward(self, x, scale=None):
                 return x * scale
         """
         check(tmp_path, source, "fails")
