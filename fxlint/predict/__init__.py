@@ -21,7 +21,7 @@ from fxlint.predict.facts import Facts
 from fxlint.predict.machine import Machine
 from fxlint.predict.roots import find_roots
 from fxlint.predict.scopes import ModuleScope
-from fxlint.predict.trace import trace_root
+from fxlint.predict.trace import FAULT, trace_root
 from fxlint.project.index import Project
 from fxlint.project.source import UnreadableSource
 from fxlint.rules import RuleSet
@@ -86,8 +86,11 @@ def _predict_chunk(
             scope = ModuleScope(index)
             vm.scopes.setdefault(index.name, scope)
         vm.reset()
-        for root in find_roots(vm, scope):
-            assembly.add(trace_root(vm, root))
+        try:
+            for root in find_roots(vm, scope):
+                assembly.add(trace_root(vm, root))
+        except Exception as error:  # one file's surprise costs no other file its result
+            problems.append(Problem(path, f"{FAULT}: {type(error).__name__}: {error}"))
         if project.size > MAX_SOURCE:
             project.forget()
             vm = Machine(project, Facts())

@@ -199,10 +199,15 @@ def invoke(vm: Machine, frame: Frame, function: Value, positional: list[Value], 
 
 
 def call_function(vm: Machine, frame: Frame, function: Function, args: Arguments, node: ast.AST) -> Value:
-    """Run a function's body on abstract arguments; recursion that goes too deep gives an unknown value."""
+    """Run a function's body on abstract arguments; what goes too deep is not known, and the root says so."""
     same_code = sum(1 for active in vm.frames if active.function is not None and active.function.node is function.node)
-    if len(vm.frames) > MAX_DEPTH or same_code > MAX_RECURSION:
-        return MAYBE if args.may_hold_traced() else UNKNOWN
+    if same_code > MAX_RECURSION and (vm.guards or not vm.tracing):
+        return MAYBE if args.may_hold_traced() else UNKNOWN  # no condition ends it: the rest is more of the same
+    if len(vm.frames) > MAX_DEPTH:
+        if not args.may_hold_traced():
+            return UNKNOWN
+        vm.unresolvable(f"{function.name}, where calls nest too deeply,", node)
+        return MAYBE
     variables = bind_arguments(vm, function, args, node)
     by_itself = not (vm.tracing and args.may_hold_traced())
     if by_itself and not function.module.index.linted and vm.limit == MAX_STEPS:

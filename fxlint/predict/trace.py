@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 from dataclasses import dataclass
+from typing import Final
 
 from fxlint.predict import calls, classes, modules
 from fxlint.predict.arguments import Arguments
@@ -27,6 +28,8 @@ from fxlint.predict.values import (
     Value,
 )
 from fxlint.project.source import SourceFile
+
+FAULT: Final = "the analysis failed, which is a bug in fxlint"
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,7 +65,7 @@ def trace_root(vm: Machine, root: RootValue) -> Run:
     except RecursionError:
         reason = "the calls nest too deeply to be followed"
     except Exception as error:
-        reason = f"the analysis failed, which is a bug in fxlint: {type(error).__name__}: {error}"
+        reason = f"{FAULT}: {type(error).__name__}: {error}"
     if reason is None and vm.unresolved and not vm.failed:
         reason = f"it is not known what {next(iter(vm.unresolved))} does with a traced value"
     return Run(root, tuple(vm.events), vm.failed and reason is None, reason)

@@ -369,12 +369,21 @@ class TestCalls:
         check(tmp_path, forward("return x / count(x)", extra=extra), "traces")
         check(tmp_path, "torch.fx.wrap('len')\n" + forward("return x / len(x)"), "traces")
 
-    def test_recursion_ends(self, tmp_path):
+    def test_recursion_without_an_end_is_not_followed(self, tmp_path):
         extra = """
         def down(y, n):
             return down(y, n - 1)
         """
-        check(tmp_path, forward("return down(x, 3)", extra=extra), "traces")
+        check(tmp_path, forward("return down(x, 3)", extra=extra), "unknown")
+
+    def test_recursion_is_followed_to_its_end(self, tmp_path):
+        extra = """
+        def down(y, n):
+            if n == 0:
+                return len(y)  # error
+            return down(y, n - 1)
+        """
+        check(tmp_path, forward("return down(x, 10)", extra=extra), "fails")
 
     def test_keywords_that_are_passed_on(self, tmp_path):
         extra = """
