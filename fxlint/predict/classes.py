@@ -192,6 +192,8 @@ def own_member(vm: Machine, cls: Class, name: str) -> Value | None:
         except (PathEnd, Unwind, OutOfBudget):
             value = UNKNOWN
     cls.members[name] = value
+    if names.is_registry(value):
+        names.run_registrations(vm, cls.module)
     return value
 
 
@@ -289,6 +291,17 @@ def enum_members(vm: Machine, cls: Class) -> Iterator[Value]:
                     yield value
 
 
+def _enum_member(vm: Machine, cls: Class, args: Arguments) -> Value:
+    """``Colour("red")``: the member of that value."""
+    wanted = args.get(0, "value")
+    if isinstance(wanted, Const):
+        for found in enum_members(vm, cls):
+            value = found.attributes.get("value") if isinstance(found, Instance) else None
+            if isinstance(value, Const) and value.value == wanted.value:
+                return found
+    return UNKNOWN
+
+
 def super_of(vm: Machine, frame: Frame) -> Value:
     """``super()``: the class that the running method was defined in, and its first argument."""
     function = frame.function
@@ -306,7 +319,7 @@ def instantiate(vm: Machine, frame: Frame, cls: Class, args: Arguments, node: as
     """``cls(...)``: run ``__init__`` on a new object."""
     resolve_bases(vm, cls)
     if is_enum(vm, cls):
-        return UNKNOWN
+        return _enum_member(vm, cls, args)
     if _is_named_tuple(cls):
         return _named_tuple(vm, cls, args)
     if isinstance(find(vm, cls, "__new__"), Function):

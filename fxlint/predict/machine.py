@@ -163,6 +163,16 @@ class Machine:
         finally:
             self.limit = limit
 
+    @contextmanager
+    def uncharged(self) -> Iterator[None]:
+        """Work that is done once for all roots, with a budget of its own."""
+        steps, limit = self.steps, self.limit
+        self.limit = steps + MAX_STEPS
+        try:
+            yield
+        finally:
+            self.steps, self.limit = steps, limit
+
     @property
     def frame(self) -> Frame:
         return self.frames[-1]

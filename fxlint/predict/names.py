@@ -82,7 +82,28 @@ def global_name(vm: Machine, module: ModuleScope, name: str) -> Value | None:
     finally:
         module.pending.discard(name)
     module.values[name] = value
+    if value is not None and is_registry(value):
+        run_registrations(vm, module)
     return value
+
+
+def is_registry(value: Value) -> bool:
+    """Whether a container is empty where it is made, so that other code must fill it."""
+    return isinstance(value, (Mapping, Sequence)) and not value.items and value.rest is UNKNOWN
+
+
+def run_registrations(vm: Machine, module: ModuleScope) -> None:
+    """Evaluate the decorated definitions of a module, whose decorators may fill a registry of that module."""
+    if module.registered:
+        return
+    module.registered = True
+    with vm.uncharged():
+        for name, bindings in module.index.bindings.items():
+            node = bindings[-1].node
+            if isinstance(node, (ast.FunctionDef, ast.ClassDef)) and any(
+                isinstance(decorator, ast.Call) for decorator in node.decorator_list
+            ):
+                global_name(vm, module, name)
 
 
 def member(vm: Machine, module: ModuleScope, name: str) -> Value | None:

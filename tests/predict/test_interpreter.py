@@ -596,6 +596,45 @@ class TestRegistries:
         net = forward("return REGISTRY.get(self.name, plain)(x)", "self.name = open('name').read()")
         check(tmp_path, self.program(net, "# maybe"), "depends")
 
+    def test_one_that_decorators_fill(self, tmp_path):
+        source = """
+        import enum
+
+        class Name(str, enum.Enum):
+            PLAIN = "plain"
+            BRANCHING = "branching"
+
+        class Registry:
+            _known = {}
+            _active = Name("branching")
+
+            @classmethod
+            def register(cls, name):
+                def decorator(function):
+                    cls._known[name] = function
+                    return function
+
+                return decorator
+
+            @classmethod
+            def active(cls):
+                return cls._active, cls._known[cls._active]
+
+        @Registry.register(Name.PLAIN)
+        def plain(x):
+            return x
+
+        @Registry.register(Name.BRANCHING)
+        def branching(x):
+            return x if x.ndim == 2 else x * 2  # error
+
+        class Net(nn.Module):
+            def forward(self, x):
+                _, function = Registry.active()
+                return function(x)
+        """
+        check(tmp_path, source, "fails")
+
 
 def test_a_size_of_the_input_against_one_of_a_parameter_is_a_question_about_the_input(tmp_path):
     path = tmp_path / "model.py"
