@@ -6,7 +6,7 @@ import re
 import sys
 import time
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from dataclasses import asdict, dataclass, field, replace
 from typing import Any
 
@@ -15,12 +15,14 @@ from .classify import of_exception
 from .executed import Executed
 from .failures import Failed, failed, message_of
 from .frames import Frame, UserCode
-from .recorder import EndOfRun, Event, Plan, RecordingTracer, Run, Site
+from .recorder import EndOfRun, Event, Key, Plan, RecordingTracer, Run, Site
 from .sites import Sites
 from .stock import Root
 
 MAX_RUNS = 64
 MAX_LENGTH = 16
+PATIENCE = 12
+"""A recording ends after so many runs in a row that met nothing new."""
 _TOO_FEW = re.compile(r"not enough values to unpack \(expected (?:at least )?(\d+), got (\d+)\)")
 _TOO_MANY = re.compile(r"too many values to unpack \(expected (\d+)")
 
@@ -72,25 +74,40 @@ class Recording:
 
 
 def record(
-    build: Callable[[], Root], user: UserCode, executed: Executed, seconds: float, max_runs: int = MAX_RUNS
+    build: Callable[[], Root],
+    user: UserCode,
+    executed: Executed,
+    seconds: float,
+    max_runs: int = MAX_RUNS,
+    known: Collection[Key] = (),
 ) -> Recording:
     """Trace fresh instances from ``build`` with all answers that the bounds allow.
+
+    ``known`` is what other roots have met: it is told when met again, and not looked for.
 
     ``seconds`` bounds the processor time, so that other load does not change what is found; a run that is under way
     is not interrupted.
     """
-    return _Exploration(build, user, executed, time.process_time() + seconds, max_runs).explore()
+    return _Exploration(build, user, executed, time.process_time() + seconds, max_runs, known).explore()
 
 
 class _Exploration:
     def __init__(
-        self, build: Callable[[], Root], user: UserCode, executed: Executed, deadline: float, max_runs: int
+        self,
+        build: Callable[[], Root],
+        user: UserCode,
+        executed: Executed,
+        deadline: float,
+        max_runs: int,
+        known: Collection[Key],
     ) -> None:
         self._build = build
         self._user = user
         self._executed = executed
         self._deadline = deadline
         self._max_runs = max_runs
+        self._known = known
+        self._idle = 0
         self._sites = Sites(user)
         self._covered: set[tuple[Site, bool]] = set()
         self._queued: set[tuple[Site, bool]] = set()
@@ -102,9 +119,10 @@ class _Exploration:
 
     def explore(self) -> Recording:
         runs = 0
-        while self._plans and runs < self._max_runs and time.process_time() < self._deadline:
+        while self._plans and runs < self._max_runs and self._idle < PATIENCE and time.process_time() < self._deadline:
             plan = self._plans.popleft()
             runs += 1
+            self._idle += 1
             run, error = self._trace(plan)
             final = None if error is None else failed(error, self._user)
             self._caught.update(dict.fromkeys(caught(self._executed, final, self._user)))
@@ -185,6 +203,8 @@ class _Exploration:
         known = self._events.get(key)
         if known is None:
             self._events[key] = event
+            if event.key not in self._known:
+                self._idle = 0
         elif event.error is not None and event.origin is not None and known.origin is None:
             self._events[key] = replace(event, decisions=known.decisions, answers=known.answers)
 

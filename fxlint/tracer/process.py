@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import ctypes
 import faulthandler
+import glob
 import json
 import os
 import re
@@ -21,8 +22,12 @@ CAN_FORK = sys.platform == "linux"
 """Elsewhere forking a process that has loaded torch is not safe: there one process does one file, see worker.py."""
 
 PR_SET_PDEATHSIG = 1
+PR_SET_CHILD_SUBREAPER = 36
 DUMP_SECONDS = 0.5
 _TRACE_LINE = re.compile(r'File "(.+)", line (\d+) in (.+)')
+
+_sleep = time.sleep
+"""As it was before ``refuse_network``."""
 
 Message = dict[str, Any]
 Send = Callable[[Message], None]
@@ -59,8 +64,10 @@ def supervised(
 ) -> Ending:
     """Run ``work`` in a forked process and pass on what it sends. A message may ``allow`` other seconds of silence.
 
-    Raises Orphaned, after killing the process, when ``orphaned`` says so.
+    What the process leaves behind is killed. Raises Orphaned, after killing all, when ``orphaned`` says so.
     """
+    _adopt_orphans()
+    others = _children()
     with tempfile.TemporaryFile() as dump:
         reader, writer = os.pipe()
         child = os.fork()
@@ -75,6 +82,7 @@ def supervised(
         finally:
             os.close(reader)
             _kill_group(child)
+            _kill_strays(others)
 
 
 def _child(work: Callable[[Send], None], writer: int, limits: Limits, dump: IO[bytes]) -> None:
@@ -142,33 +150,43 @@ def _watch(
     deadline = time.monotonic() + allowed
     last_exit: Message | None = None
     status: int | None = None
+    closed = False
     while True:
-        ready, _, _ = select.select([reader], [], [], 0.05)
-        data = _read(reader) if ready else b""
-        closed = bool(ready) and not data
-        if status is None:
-            done, found = os.waitpid(child, 0 if closed else os.WNOHANG)
-            status = found if done else None
-        elif not data:
-            break
-        pending += data
-        *lines, pending = pending.split(b"\n")
-        for line in lines:
-            message = json.loads(line)
-            if "exit" in message:
-                last_exit = message
+        if closed:  # by its end, or by the code under lint, which may go on without its pipe
+            _sleep(0.002)
+        elif select.select([reader], [], [], 0.05)[0]:
+            data = _read(reader)
+            closed = not data
+            *lines, pending = (pending + data).split(b"\n")
+            for message in filter(None, map(_message, lines)):
+                if "exit" in message:
+                    last_exit = message
+                    continue
+                allowed = message.get("allow", limits.seconds)
+                deadline = time.monotonic() + allowed
+                on_message(message)
+            if data and status is not None:
                 continue
-            allowed = message.get("allow", limits.seconds)
-            deadline = time.monotonic() + allowed
-            on_message(message)
-        if status is not None and closed:
-            break
+        if status is not None:
+            return _ending(status, last_exit, dump, is_user)
+        done, found = os.waitpid(child, os.WNOHANG)
+        if done:
+            status = found
+            continue  # what it said last may not be read yet
         if orphaned():
             raise Orphaned
-        if status is None and time.monotonic() > deadline:
+        if time.monotonic() > deadline:
             file, line_number = _place_of(child, dump, is_user)
             return Ending("timeout", f"did not finish within {allowed:g} s", file, line_number)
-    return _ending(status, last_exit, dump, is_user)
+
+
+def _message(line: bytes) -> Message | None:
+    """A message; None for what the code under lint wrote into the pipe."""
+    try:
+        message = json.loads(line)
+    except ValueError:
+        return None
+    return message if isinstance(message, dict) else None
 
 
 def _read(reader: int) -> bytes:
@@ -199,7 +217,7 @@ def _place_of(child: int, dump: IO[bytes], is_user: Callable[[str], bool]) -> tu
         os.kill(child, signal.SIGUSR1)
     give_up = time.monotonic() + DUMP_SECONDS
     while time.monotonic() < give_up:
-        time.sleep(0.02)
+        _sleep(0.02)
         file, line = _parse_dump(dump, is_user)
         if file is not None:
             return file, line
@@ -220,6 +238,31 @@ def _kill_group(child: int) -> None:
         os.killpg(child, signal.SIGKILL)
     with contextlib.suppress(OSError):
         os.waitpid(child, 0)
+
+
+def _adopt_orphans() -> None:
+    """Have the kernel give this process the orphans among its descendants, where it can, for them to be killed."""
+    with contextlib.suppress(OSError, AttributeError):
+        ctypes.CDLL(None).prctl(PR_SET_CHILD_SUBREAPER, 1)
+
+
+def _kill_strays(others: frozenset[int]) -> None:
+    """Kill the children of this process that are none of ``others``, and theirs, which become its children then."""
+    while strays := _children() - others:
+        for stray in strays:
+            with contextlib.suppress(OSError):
+                os.kill(stray, signal.SIGKILL)
+            with contextlib.suppress(OSError):
+                os.waitpid(stray, 0)
+
+
+def _children() -> frozenset[int]:
+    """The children of this process; none where the system does not tell (Linux does, in most configurations)."""
+    found: set[int] = set()
+    for listed in glob.glob("/proc/self/task/*/children"):
+        with contextlib.suppress(OSError), open(listed, encoding="ascii") as children:
+            found.update(map(int, children.read().split()))
+    return frozenset(found)
 
 
 def die_with_parent() -> None:
@@ -268,7 +311,6 @@ def refuse_network() -> None:
     import socket
 
     local = getattr(socket, "AF_UNIX", None)
-    sleep = time.sleep
     was_refused = False
 
     def refused(*args: Any, **kwargs: Any) -> Any:
@@ -278,7 +320,7 @@ def refuse_network() -> None:
 
     def sleep_unless_refused(seconds: Any) -> None:
         if not was_refused:
-            sleep(seconds)
+            _sleep(seconds)
 
     time.sleep = sleep_unless_refused
 

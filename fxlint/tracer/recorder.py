@@ -30,6 +30,7 @@ SAME_ANSWER = 20
 MAX_ANSWERS = 2000
 
 Site = tuple[Any, ...]
+Key = tuple[Any, ...]
 
 
 class EndOfRun(BaseException):
@@ -50,6 +51,11 @@ class Event:
     decisions: int = 0
     answers: int = 0
     error: tuple[str, str] | None = None
+
+    @property
+    def key(self) -> Key:
+        """What is the same when another root meets it."""
+        return (self.family, self.frames[-1].place if self.frames else None)
 
     def to_json(self) -> dict[str, Any]:
         return {

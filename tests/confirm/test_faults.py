@@ -2,6 +2,7 @@
 
 import sys
 import venv
+from pathlib import Path
 
 import pytest
 
@@ -29,6 +30,7 @@ IMPORTS = {
     "kills": ("import os\nos.kill(os.getpid(), 9)", "importing it crashed with SIGKILL", None),
     "replaces": ("import os\nos.execv('/bin/true', ['true'])", "importing it ended the process", None),
     "syntax": ("def (", "importing it raised SyntaxError", 4),
+    "deaf": ("import os, time\nos.closerange(3, 256)\ntime.sleep(1000)", "importing it did not finish within", None),
 }
 HARMLESS = {
     "prints": "print('x' * 1_000_000)",
@@ -38,6 +40,8 @@ HARMLESS = {
     "closes": "import sys\nsys.stdout.close()\nsys.stdin.close()",
     "reads": "import sys\nassert sys.stdin.read() == ''",
     "moves": "import os\nos.chdir('/')",
+    "babbles": "import os\nfor fd in range(3, 20):\n    try:\n        os.write(fd, b'[1]\\nno json\\n')\n"
+    "    except OSError:\n        pass",
 }
 
 
@@ -70,6 +74,25 @@ def test_an_import_that_fails_is_one_clear_line(outcome, name, reason, line):
 def test_what_is_odd_and_harms_nothing(outcome, name):
     assert confirmed(outcome, name).verdict == "traces"
     assert not [problem for problem in outcome.problems if problem.path.endswith(f"{name}.py")]
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="only there are the orphans of a process told to it")
+def test_a_daemon_of_the_code_under_lint_does_not_outlive_it(project):
+    note = project.folder / "pid"
+    daemon = f"""
+import os, time
+if os.fork() == 0:
+    os.setsid()
+    if os.fork() == 0:
+        open({str(note)!r}, "w").write(str(os.getpid()))
+        time.sleep(1000)
+    os._exit(0)
+while not os.path.exists({str(note)!r}):
+    time.sleep(0.01)
+"""
+    project.root(project.write("net.py", daemon + NET))
+    assert project.confirm().modules["Net"].verdict == "traces"
+    assert not Path("/proc", note.read_text()).exists()
 
 
 class TestOneModuleOfAFile:
