@@ -274,7 +274,13 @@ def run_function(vm: Machine, function: Function, variables: dict[str, Value], n
             return evaluate.expression(vm, inner, function.node.body)
         if statements.is_generator(function.node):
             inner.yields = []
-        falls = statements.block(vm, inner, function.node.body)
+        try:
+            falls = statements.block(vm, inner, function.node.body)
+        except PathEnd:
+            if not inner.exits:
+                raise
+            falls = False  # the program refuses what does not leave before
+            del vm.frames[depth + 1 :], vm.handlers[handlers:]
         return _result(vm, inner, falls, entries)
     finally:
         del vm.frames[depth:]

@@ -452,6 +452,11 @@ class TestDecorators:
         check(tmp_path, source, "fails")
 
 
+def test_a_raise_after_the_configurations_that_return_is_no_failure(tmp_path):
+    body = "if self.mode == 'cat':\n    return x\nraise NotImplementedError(self.mode)"
+    check(tmp_path, forward(body, "self.mode = open('mode').read()"), "traces")
+
+
 class TestWhatReplacesForward:
     def test_a_base_that_wraps_the_forward_of_its_subclasses(self, tmp_path):
         source = """
