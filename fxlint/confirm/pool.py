@@ -83,10 +83,10 @@ class Worker:
         """End the process and everything that it, or the user's code in it, started. May be called again."""
         if self._errors.closed:
             return
+        _kill_all(self._process.pid)  # before its input ends and it leaves what it has adopted
         with contextlib.suppress(OSError):
             if self._process.stdin is not None:
                 self._process.stdin.close()
-        _kill_all(self._process.pid)
         self._process.kill()
         self._process.wait()
         self._errors.close()
