@@ -100,7 +100,7 @@ FAMILIES: Final[dict[str, tuple[Family, ...]]] = {
     "key.lookup": (arguments.key, extract.value, library.table),
     "output.type": (library.plain_output,),
     "output.generator": (library.plain_output,),
-    "raise.reached": (branches.dropped, arguments.missing_inputs, wrapping.helper),
+    "raise.reached": (wrapping.helper, branches.dropped, arguments.missing_inputs),
     "raise.attribute": (arguments.missing_inputs, library.renamed_field),
     "raise.type": (arguments.missing_inputs,),
     "module.unregistered": (modules.registered, modules.contained, modules.looped),

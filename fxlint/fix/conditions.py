@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from typing import Final
 
 from fxlint.fix.site import Site
+from fxlint.fix.sizes import rank
 from fxlint.fix.snippet import BIT_AND, BIT_OR, COMPARISON, NOT, Code, dotted, joined
 
 _SIGNS: Final[dict[type[ast.cmpop], str]] = {
@@ -37,7 +38,8 @@ _CHECKS: Final = ("isinstance", "is_tensor")
 def recorded(site: Site, condition: ast.expr) -> Code:
     """The condition without `and`, `or`, `not`, chained comparisons, and `in` with a list of choices.
 
-    Checks with ``isinstance`` fall out of conjunctions: a Proxy has no type that they could find.
+    Checks with ``isinstance`` fall out of conjunctions: a Proxy has no type that they could find. Where the length of a
+    shape is compared, the rank takes its place: no edit of its own can change what stands in the rewritten condition.
     """
     if isinstance(condition, ast.BoolOp):
         is_and = isinstance(condition.op, ast.And)
@@ -82,8 +84,9 @@ def _is_check(value: ast.expr) -> bool:
 
 def _comparison(site: Site, condition: ast.Compare) -> Code:
     if len(condition.ops) == 1:
-        old = condition.ops[0], condition.comparators[0]
-        return site.code(condition) if not _choices(*old) else _single(site, condition.left, type(old[0]), old[1])
+        operator, right = condition.ops[0], condition.comparators[0]
+        is_recorded = not _choices(operator, right) and not any(rank(site, one) for one in (condition.left, right))
+        return site.code(condition) if is_recorded else _single(site, condition.left, type(operator), right)
     lefts = [condition.left, *condition.comparators]
     parts = zip(lefts, condition.ops, condition.comparators, strict=False)
     return _joined([_single(site, left, type(operator), right) for left, operator, right in parts], is_and=True)
@@ -105,7 +108,7 @@ def _choices(operator: ast.cmpop, choices: ast.expr) -> list[ast.expr]:
 
 
 def _compared(site: Site, left: ast.expr, operator: type[ast.cmpop], right: ast.expr) -> Code:
-    sides = [site.code(one).within(BIT_OR) for one in (left, right)]
+    sides = [(rank(site, one) or site.code(one)).within(BIT_OR) for one in (left, right)]
     return Code(f"{sides[0]} {_SIGNS[operator]} {sides[1]}", COMPARISON)
 
 

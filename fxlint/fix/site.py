@@ -65,6 +65,11 @@ class Site:
             return None
         return self.sources.parameter(first.location, first.text.removesuffix(_INPUT))
 
+    @property
+    def is_called(self) -> bool:
+        """Whether the construct lies in what forward calls, and not in forward itself."""
+        return any(step.text.startswith(_CALLED_AT) for step in self.finding.provenance)
+
     def calls(self) -> Iterator[tuple[Source, ast.Call]]:
         """The calls that lead from forward to the construct, the innermost one first."""
         for step in reversed(self.finding.provenance):

@@ -27,13 +27,22 @@ def length(site: Site) -> Iterator[Suggestion]:
 
 def _length(site: Site, call: ast.Call) -> Code | None:
     value = sole_argument(call)
-    if value is None:
-        return None
-    if isinstance(value, ast.Attribute) and value.attr == "shape":
-        return Code(f"{site.code(value.value).atom}.dim()")
-    if isinstance(value, ast.Call) and _method(value) == "size" and not value.args and not value.keywords:
-        return Code(f"{_owner(site, value)}.dim()")
-    return Code(f"{site.code(value).atom}.size(0)")
+    return None if value is None else _rank(site, value) or Code(f"{site.code(value).atom}.size(0)")
+
+
+def rank(site: Site, node: ast.expr) -> Code | None:
+    """`x.dim()` for `len(x.shape)` and `len(x.size())`."""
+    value = sole_argument(node)
+    is_length = isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "len"
+    return _rank(site, value) if is_length and value is not None else None
+
+
+def _rank(site: Site, shape: ast.expr) -> Code | None:
+    if isinstance(shape, ast.Attribute) and shape.attr == "shape":
+        return Code(f"{site.code(shape.value).atom}.dim()")
+    if isinstance(shape, ast.Call) and _method(shape) == "size" and not shape.args and not shape.keywords:
+        return Code(f"{_owner(site, shape)}.dim()")
+    return None
 
 
 def number(site: Site) -> Iterator[Suggestion]:

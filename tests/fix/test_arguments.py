@@ -105,6 +105,15 @@ def test_inputs_that_exclude_each_other_are_left_out_one_at_a_time(suggested):
     assert bound(suggested, "raise.reached", text) == [{"b": None}, {"a": None}, {"a": None, "b": None}]
 
 
+def test_the_optional_parameters_of_a_helper_are_no_inputs(suggested):
+    helper = (
+        "\n\ndef both(a, b=None):\n    if a is not None and b is None:\n        return a + 1\n    raise ValueError\n"
+    )
+    made = suggested(net("return both(a, a)", "a=None") + helper)
+    assert made.of("raise.reached")
+    assert made.of("raise.reached", "concrete_args") == []
+
+
 class TestStructure:
     @pytest.mark.parametrize(
         ("event", "body", "structures"),

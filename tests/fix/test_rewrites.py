@@ -52,6 +52,7 @@ RAISES = [
     ),
 ]
 CHECKS_BEFORE = [
+    ("if len(x.shape) != 2:\n    raise ValueError('two')\nreturn x", 'torch._assert(x.dim() == 2, "two")\nreturn x'),
     (
         "if x.dim() != 2:\n    raise ValueError('two')\nelse:\n    # go on\n    x = -x\n    x = x + 1\nreturn x",
         'torch._assert(x.dim() == 2, "two")\n# go on\nx = -x\nx = x + 1\nreturn x',
@@ -164,6 +165,12 @@ class TestMessages:
 def test_the_text_says_what_is_replaced_by_what(suggested):
     one = suggested(net("return x / len(x)")).of("len.call", "rewrite")[0]
     assert one.text == "take the size instead: replace `len(x)` by `x.size(0)`"
+
+
+def test_a_check_of_types_in_a_helper_stays_where_the_helper_can_be_wrapped(suggested):
+    helper = "\n\ndef check(x):\n    if not isinstance(x, torch.Tensor):\n        raise TypeError\n    return x\n"
+    made = suggested(net("return check(x)") + helper)
+    assert [one.kind for one in made.of("raise.reached")] == ["wrap", "rewrite"]
 
 
 class TestMode:
