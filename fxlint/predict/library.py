@@ -1000,6 +1000,16 @@ def _find_spec(vm: Machine, frame: Frame, args: Arguments, node: ast.AST) -> Val
     return UNKNOWN
 
 
+def _import_module(vm: Machine, frame: Frame, args: Arguments, node: ast.AST) -> Value:
+    """A module that is imported by its name; ``__import__`` gives the package that it is in."""
+    name = args.get(0, "name")
+    if not (isinstance(name, Const) and isinstance(name.value, str)) or name.value.startswith("."):
+        return UNKNOWN
+    if not vm.project.exists(name.value) and name.value.partition(".")[0] not in names.LIBRARIES:
+        return UNKNOWN
+    return names.import_module(vm, name.value)
+
+
 def _environment(vm: Machine, frame: Frame, args: Arguments, node: ast.AST) -> Value:
     """Environment variables are taken not to be set."""
     return args.get(1, "default") or NONE
@@ -1133,6 +1143,7 @@ _MODELS: Final[dict[str, Model]] = {
     "copy.copy": _copy,
     "copy.deepcopy": _copy,
     "importlib.util.find_spec": _find_spec,
+    "importlib.import_module": _import_module,
     "os.getenv": _environment,
     "os.environ.get": _environment,
     "typing.cast": _cast,

@@ -641,6 +641,22 @@ class TestRegistries:
         check(tmp_path, source, "fails")
 
 
+def test_a_module_imported_by_name_is_looked_into(tmp_path):
+    extra = """
+    import importlib
+
+    def optional(name, attribute):
+        try:
+            return getattr(importlib.import_module(name), attribute), True
+        except ImportError:
+            return None, False
+
+    shorten, found = optional("helper", "shorten")
+    """
+    source = forward("return shorten(x)  # error", extra=extra)
+    check(tmp_path, source, "fails", helper="def shorten(x):\n    return x[: len(x) - 1]\n")
+
+
 def test_a_size_of_the_input_against_one_of_a_parameter_is_a_question_about_the_input(tmp_path):
     path = tmp_path / "model.py"
     path.write_text(
