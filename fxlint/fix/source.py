@@ -18,6 +18,7 @@ from fxlint.project.source import SourceFile
 
 Function = ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda
 _FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda)
+_DEFINITIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
 _BLOCKS = ("body", "orelse", "finalbody")
 _PLACED = (ast.expr, ast.stmt, ast.arg, ast.keyword, ast.alias, ast.ExceptHandler, ast.pattern)
 _Span = tuple[int, int, int | None, int | None]
@@ -114,13 +115,20 @@ class Source:
         while stack:
             node = stack.pop()
             if isinstance(node, _PLACED) and not isinstance(node, (ast.Expr, ast.MatchValue)):
-                span = (node.lineno, node.col_offset, node.end_lineno, node.end_col_offset)
+                span = (node.lineno, node.col_offset, *self._end(node))
                 by_span.setdefault(span, node)  # outer nodes come first
             inside = children(node)
             parents.update(dict.fromkeys(inside, node))
             if node is statement and isinstance(node, ast.ClassDef):
                 inside = [*node.bases, *node.keywords, *node.decorator_list]
             stack += inside
+
+    def _end(self, node: ast.AST) -> tuple[int | None, int | None]:
+        """Where a finding on the node ends: one on a definition covers its head."""
+        if not isinstance(node, _DEFINITIONS):
+            return getattr(node, "end_lineno", None), getattr(node, "end_col_offset", None)
+        place = self.file.location(node)
+        return place.end_line, self._byte(place.end_line, place.end_column)
 
     def _nearest(self, node: ast.AST, kinds: tuple[type[ast.AST], ...], known: _Known) -> ast.AST | None:
         """The innermost of a kind around a node; what is found is noted for all that was passed on the way."""
