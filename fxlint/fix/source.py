@@ -149,7 +149,8 @@ class Source:
     # -- text ----------------------------------------------------------------------------------------------------------
 
     def location(self, node: ast.AST) -> Location:
-        return self.file.location(node)
+        """All that a node spans, also of a definition, of which findings cover the head only."""
+        return self.between(*self.span(node))
 
     def text(self, node: ast.AST) -> str:
         """The source of a node as it was written, comments and line ends included."""
@@ -257,7 +258,7 @@ class Source:
         """
         indent = self.indent(first)
         line, end = self.end_of(last)
-        rows = self.file.lines[first.lineno - 1 : line]
+        rows = self.file.lines[first_line(first) - 1 : line]
         rows[-1] = rows[-1][: end - 1]
         if not indent:
             rows[0] = rows[0][self.location(first).column - 1 :]

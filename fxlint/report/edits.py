@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Iterator, Sequence
+from typing import Final
 
 from fxlint.findings import Edit
 from fxlint.report.sources import Sources
 
+MAX_ROW: Final = 300
+"""Characters of a line that is shown whole for an edit in it."""
 Change = tuple[str, str, list[str]]
 """The path, what is done there, and the lines of code for it."""
 
@@ -40,7 +43,7 @@ def _change(edits: Sequence[Edit], sources: Sources) -> Change:
     end = last.end_line - 1 if to_line_end else last.end_line
     lines = f"line {first.line}" if end == first.line else f"lines {first.line}-{end}"
     rows = _rows(edits, sources)
-    if rows is None:
+    if rows is None or max(map(len, rows)) > MAX_ROW:
         return first.path, f"replace a part of {lines} by", "".join(edit.text for edit in edits).split("\n")
     return (first.path, f"replace {lines} by", rows) if any(rows) else (first.path, f"delete {lines}", [])
 

@@ -29,6 +29,7 @@ ODD = {
     "a generator as the only argument": "return any(p for p in x.chunk(2))",
     "a decorator below": "if x.sum() > 0:\n    @staticmethod\n    def f():\n        pass\n    x = -x\nreturn x",
     "a line that is not indented": "if x.sum() > 0:\n    x = (x +\n1)\n# here\n    x = -x\nreturn x",
+    "a definition after else": "if x.dim() != 2:\n    raise ValueError\nelse:\n    def f():\n        return 2",
     "text over lines": "if x.dim() != 2:\n    raise ValueError('''two\nor more''')\nreturn x",
 }
 
@@ -68,6 +69,14 @@ def test_the_edited_file_parses(suggested, body, tabs):
 )
 def test_comments_in_what_is_replaced_go_above_it(suggested, event, old, new):
     assert suggested(net(old)).rewrites(event)[0] == net(new)
+
+
+def test_a_definition_that_moves_keeps_its_body(suggested):
+    made = suggested(
+        net("if x.dim() != 2:\n    raise ValueError\nelse:\n    @f\n    def f():\n        return 2\nreturn x")
+    )
+    expected = net('torch._assert(x.dim() == 2, "x.dim() == 2")\n@f\ndef f():\n    return 2\nreturn x')
+    assert made.rewrites("bool.if")[0] == expected
 
 
 def test_where_there_is_no_room_above_the_edit_is_not_offered(suggested):
@@ -118,7 +127,7 @@ def test_a_node_is_found_by_its_place_wherever_it_stands():
     source = Source(parse("a.py", text))
     for node in ast.walk(source.tree):
         if isinstance(node, ast.Call | ast.Tuple | ast.FunctionDef):
-            found = source.at(source.location(node))
+            found = source.at(source.file.location(node))
             assert found is node
     assert source.at(Location("a.py", 1, 2, 1, 4)) is None
     assert source.at(Location("a.py", 99, 1, 99, 2)) is None

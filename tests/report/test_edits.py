@@ -57,3 +57,9 @@ def test_lines_put_above_a_line_that_changes_are_told_apart(said):
 def test_where_the_file_is_gone_the_new_code_is_told():
     edit = Edit(Location("gone.py", 3, 5, 4, 9), "a\nb")
     assert list(changes([edit], Sources())) == [("gone.py", "replace a part of lines 3-4 by", ["a", "b"])]
+
+
+def test_of_a_line_of_pages_only_what_is_new_is_told(tmp_path):
+    (tmp_path / "a.py").write_text(f"y = [{'len(x), ' * 99}]\n", encoding="utf-8")
+    edit = Edit(Location(str(tmp_path / "a.py"), 1, 6, 1, 12), "x.size(0)")
+    assert [change[1:] for change in changes([edit], Sources())] == [("replace a part of line 1 by", ["x.size(0)"])]
