@@ -71,7 +71,7 @@ def key(site: Site) -> Iterator[Suggestion]:
 def missing_inputs(site: Site) -> Iterator[Suggestion]:
     """Fix optional inputs at None: a Proxy is never None, so the trace takes the path on which all are given."""
     function = site.function
-    if function is None or site.is_called:
+    if function is None or (site.is_called and function.name != "forward"):  # of a helper, they are no inputs
         return
     optional = [name for name, value in site.source.facts(function).defaults.items() if _is_none(value)]
     tested = [name for name in _tested_names(site) if name in optional]
