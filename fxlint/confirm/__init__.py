@@ -17,14 +17,15 @@ from fxlint.findings import (
     Root,
 )
 from fxlint.rules import RuleSet
+from fxlint.tracer.messages import Message
 
 from .declarations import is_expression, slips
-from .instances import Survey, survey_batches
+from .instances import Survey, conditions_of, survey_batches
 from .interpreter import NoInterpreterError, find_interpreter
 from .kinds import Kind, kind_of, kind_of_root, read_source
 from .match import match, new_findings
 from .places import is_about
-from .pool import Message, Pool
+from .pool import Pool
 from .settings import ConfirmSettings
 from .traces import Met, Place, Reading, Trace
 from .tries import checked
@@ -44,8 +45,9 @@ def confirm(prediction: Prediction, rules: RuleSet, settings: ConfirmSettings) -
     try:
         python = find_interpreter(settings.python, settings.roots)
         with closing(Pool(python, settings.jobs)) as pool:
-            survey = Survey(prediction)
-            pool.run(survey_batches(prediction, settings), survey.take)
+            conditions = conditions_of(prediction.findings)
+            survey = Survey(prediction, conditions)
+            pool.run(survey_batches(prediction, settings, conditions), survey.take)
             pool.run(batches(prediction, settings, survey.found()), collected.take)
     except NoInterpreterError as error:
         return _not_run(prediction, str(error))

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from fxlint.findings import Finding, Prediction, Root
+from fxlint.tracer.messages import INHERITED
 
 from .found import Found, Instance
 from .names import module_name
@@ -30,9 +31,13 @@ Batch = dict[str, Any]
 Key = tuple[str, str]
 
 
-def survey_batches(prediction: Prediction, settings: ConfirmSettings) -> list[Batch]:
-    """What the workers are asked to find: the classes that nobody has declared an instance of."""
-    conditions = conditions_of(prediction.findings)
+def survey_batches(
+    prediction: Prediction, settings: ConfirmSettings, conditions: Mapping[str, list[str]]
+) -> list[Batch]:
+    """What the workers are asked to find: the classes that nobody has declared an instance of.
+
+    ``conditions`` are those of ``conditions_of``, by root id.
+    """
     roots: dict[str, list[Root]] = {}
     for module in prediction.modules:
         if module.root.kind == "class" and not declared(module.root, module_name(Path(module.root.path)), settings):
@@ -155,8 +160,8 @@ def _entries(folder: Path) -> list[Path]:
 class Survey:
     """Collects what the workers find."""
 
-    def __init__(self, prediction: Prediction) -> None:
-        self._conditions = conditions_of(prediction.findings)
+    def __init__(self, prediction: Prediction, conditions: Mapping[str, list[str]]) -> None:
+        self._conditions = conditions
         self._roots = {
             (str(Path(module.root.path).resolve()), module.root.qualname): module.root.id
             for module in prediction.modules
@@ -187,7 +192,7 @@ class Survey:
         chosen = {}
         for root, by_answers in self._found.items():
             ranked = sorted(by_answers.values(), key=lambda one: (one.rank, one.seconds, one.text))
-            own = [one for one in ranked if one.rank < 3] or ranked[:1]
+            own = [one for one in ranked if one.rank < INHERITED] or ranked[:1]
             chosen[root] = tuple(_in_both_modes(own, self._conditions.get(root, [])))[:MAX_INSTANCES]
         return Found(chosen, {root: why for root, why in self._reasons.items() if root not in chosen})
 

@@ -16,6 +16,8 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
+from fxlint.tracer.messages import Message, parsed
+
 from .interpreter import NoInterpreterError, environment
 
 WORKER = Path(__file__).parent.parent / "tracer" / "worker.py"
@@ -28,7 +30,6 @@ MAX_GENERATIONS = 20
 ONE_FILE_PER_PROCESS = sys.platform != "linux"
 
 Batch = dict[str, Any]
-Message = dict[str, Any]
 
 
 class Worker:
@@ -100,7 +101,7 @@ class Worker:
         assert stdout is not None
         with contextlib.suppress(ValueError, OSError):  # ValueError: it was closed while reading
             for line in stdout:
-                message = _message(line)
+                message = parsed(line)
                 if message is not None:
                     self._messages.put(message)
         self._messages.put(None)
@@ -227,15 +228,6 @@ class Pool:
         with self._lock:
             self._workers.discard(worker)
         worker.close()
-
-
-def _message(line: bytes) -> Message | None:
-    """A message; None for what the code under lint wrote into the pipe."""
-    try:
-        message = json.loads(line)
-    except ValueError:
-        return None
-    return message if isinstance(message, dict) else None
 
 
 def _kill_all(leader: int) -> None:

@@ -1001,7 +1001,7 @@ def _find_spec(vm: Machine, frame: Frame, args: Arguments, node: ast.AST) -> Val
 
 
 def _import_module(vm: Machine, frame: Frame, args: Arguments, node: ast.AST) -> Value:
-    """A module that is imported by its name; ``__import__`` gives the package that it is in."""
+    """A module that is imported by its full name, where it is installed."""
     name = args.get(0, "name")
     if not (isinstance(name, Const) and isinstance(name.value, str)) or name.value.startswith("."):
         return UNKNOWN

@@ -51,7 +51,8 @@ from .instances import (
     prebuild,
 )
 from .instances.survey import run_survey
-from .process import CAN_FORK, Ending, Limits, Message, Send, supervised
+from .messages import Message
+from .process import CAN_FORK, Ending, Limits, Send, supervised
 from .recorder import Key
 from .stock import Stock, stock
 from .suggestions import about_meta, try_suggestion

@@ -18,6 +18,8 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import IO, Any, Literal
 
+from .messages import Message, parsed
+
 CAN_FORK = sys.platform == "linux"
 """Elsewhere forking a process that has loaded torch is not safe: there one process does one file, see worker.py."""
 
@@ -29,7 +31,6 @@ _TRACE_LINE = re.compile(r'File "(.+)", line (\d+) in (.+)')
 _sleep = time.sleep
 """As it was before ``refuse_network``."""
 
-Message = dict[str, Any]
 Send = Callable[[Message], None]
 
 
@@ -158,7 +159,7 @@ def _watch(
             data = _read(reader)
             closed = not data
             *lines, pending = (pending + data).split(b"\n")
-            for message in filter(None, map(_message, lines)):
+            for message in filter(None, map(parsed, lines)):
                 if "exit" in message:
                     last_exit = message
                     continue
@@ -178,15 +179,6 @@ def _watch(
         if time.monotonic() > deadline:
             file, line_number = _place_of(child, dump, is_user)
             return Ending("timeout", f"did not finish within {allowed:g} s", file, line_number)
-
-
-def _message(line: bytes) -> Message | None:
-    """A message; None for what the code under lint wrote into the pipe."""
-    try:
-        message = json.loads(line)
-    except ValueError:
-        return None
-    return message if isinstance(message, dict) else None
 
 
 def _read(reader: int) -> bytes:

@@ -11,7 +11,6 @@ from fxlint.project.index import Import, ModuleIndex, Project, imports
 from fxlint.transforms.names import dotted, qualified
 
 FunctionNode = ast.FunctionDef | ast.AsyncFunctionDef
-Comprehension = ast.ListComp | ast.SetComp | ast.GeneratorExp | ast.DictComp
 How = Literal["value", "item", "part", "parameter", "unknown"]
 
 _COMPREHENSION = (ast.ListComp, ast.SetComp, ast.GeneratorExp, ast.DictComp)

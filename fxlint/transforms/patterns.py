@@ -9,7 +9,7 @@ from typing import Final
 
 from fxlint.transforms.code import Function
 from fxlint.transforms.kinds import MAKERS, TRACING, Kind
-from fxlint.transforms.view import Event, View, head, is_number
+from fxlint.transforms.view import Event, View, is_number
 
 _REWRITING: Final = frozenset({"replace_pattern", "replace_pattern_with_filters"})
 _REGISTERING: Final = (
@@ -72,13 +72,6 @@ class Pattern:
     def name(self) -> str:
         return "the lambda" if isinstance(self.node, ast.Lambda) else self.node.name
 
-    @property
-    def head(self) -> ast.AST:
-        """Its line without its body."""
-        if isinstance(self.node, ast.Lambda):
-            return self.node
-        return head(self.node)
-
 
 @dataclass(frozen=True, slots=True)
 class Use:
@@ -138,7 +131,7 @@ def signatures(view: View) -> Iterator[Event]:
         taken, wanted = use.replacement.parameters, use.pattern.parameters
         if len(taken) != len(wanted):
             yield Event(
-                "pattern.signature", use.replacement.head, text=use.replacement.name, origin=", ".join(wanted),
+                "pattern.signature", use.replacement.node, text=use.replacement.name, origin=", ".join(wanted),
                 callee=use.pattern.name, help=f"give it the parameters of the pattern: {', '.join(wanted)}",
             )  # fmt: skip
 
@@ -152,7 +145,7 @@ def unused(view: View) -> Iterator[Event]:
         for name in use.pattern.parameters:
             if name not in read:
                 yield Event(
-                    "pattern.unused", use.pattern.head, text=use.pattern.name, origin=name,
+                    "pattern.unused", use.pattern.node, text=use.pattern.name, origin=name,
                     help=f"take `{name}` out of the pattern and of its replacement",
                 )  # fmt: skip
 
@@ -429,7 +422,7 @@ def handlers(view: View) -> Iterator[Event]:
         problem = _handler_problem(view, node, pattern)
         if problem:
             yield Event(
-                "pattern.handler", Pattern(node, function).head, text=node.name, origin=problem,
+                "pattern.handler", node, text=node.name, origin=problem,
                 help="take the match first, then each `KeywordArg` by its name",
             )  # fmt: skip
 
@@ -474,7 +467,7 @@ def checks(view: View) -> Iterator[Event]:
         if any(isinstance(node, (ast.Yield, ast.Raise)) for node in pattern.function.own):
             continue
         yield Event(
-            "pattern.check", pattern.head, text=pattern.name, origin=view.text(call.func),
+            "pattern.check", pattern.node, text=pattern.name, origin=view.text(call.func),
             help="return True where the match is to be replaced, else False",
         )  # fmt: skip
 

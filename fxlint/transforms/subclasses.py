@@ -10,7 +10,7 @@ from fxlint.findings import Edit
 from fxlint.transforms.code import Function, mentions
 from fxlint.transforms.kinds import TRACING, Kind
 from fxlint.transforms.names import dotted
-from fxlint.transforms.view import Event, View, head
+from fxlint.transforms.view import Event, View
 
 _HANDLERS: Final = ("placeholder", "get_attr", "call_function", "call_method", "call_module", "output")
 _GIVEN: Final = {"run_node": 1, **dict.fromkeys(_HANDLERS, 3)}
@@ -31,7 +31,7 @@ def no_result(view: View) -> Iterator[Event]:
     if node.name not in _GIVEN or node.name == "output" or _returns(view.function) or _is_stub(node):
         return
     yield Event(
-        "interpreter.result", head(node), text=node.name, origin=owner.name,
+        "interpreter.result", node, text=node.name, origin=owner.name,
         help=f"return what the node gives: `return super().{node.name}(...)`", edits=_returned(view, node),
     )  # fmt: skip
 
@@ -73,7 +73,7 @@ def wrong_signature(view: View) -> Iterator[Event]:
         return
     wanted = "n" if given == 1 else "target, args, kwargs"
     yield Event(
-        "interpreter.signature", head(node), text=node.name, origin=wanted,
+        "interpreter.signature", node, text=node.name, origin=wanted,
         help=f"write `def {node.name}(self, {wanted}):`",
     )  # fmt: skip
 
@@ -151,7 +151,7 @@ def leaf_without_stock_test(view: View) -> Iterator[Event]:
     if any(isinstance(value, ast.Constant) and value.value is True for value in returned):
         return
     yield Event(
-        "tracer.leaf", head(node), text=view.text(returned[-1]) if returned[-1] is not None else "", origin=owner.name,
+        "tracer.leaf", node, text=view.text(returned[-1]) if returned[-1] is not None else "", origin=owner.name,
         help="add the stock test: `or super().is_leaf_module(m, module_qualified_name)`",
         edits=_with_stock_test(view, returned),
     )  # fmt: skip

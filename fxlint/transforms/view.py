@@ -173,14 +173,6 @@ class View:
 Check = Callable[[View], Iterator[Event]]
 
 
-def head(function: ast.FunctionDef) -> ast.AST:
-    """What stands for a function in a report: ``def`` and its name."""
-    place = ast.Name(function.name, ast.Load())
-    place.lineno, place.col_offset = function.lineno, function.col_offset
-    place.end_lineno, place.end_col_offset = function.lineno, function.col_offset + len("def ") + len(function.name)
-    return place
-
-
 def same(one: ast.AST, other: ast.AST) -> bool:
     """Whether two expressions are written alike."""
     return ast.unparse(one) == ast.unparse(other)

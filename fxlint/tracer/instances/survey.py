@@ -33,7 +33,8 @@ import torch
 
 from ..failures import message_of
 from ..frames import UserCode, real_path
-from ..process import CAN_FORK, Limits, Message, Send, supervised
+from ..messages import INHERITED, Message
+from ..process import CAN_FORK, Limits, Send, supervised
 from .builders import arguments_without_weights, builders, used_in_functions
 from .building import DEVICES, evaluate, on_device, seeded, told_in_a_line
 from .calls import calls_in
@@ -61,8 +62,6 @@ FRUITLESS_BUILDERS = 6
 MAX_CALLS_PER_CLASS = 4
 
 RANKS = {"no arguments": 0, "harvested": 1, "synthesised": 2}
-INHERITED = 3
-"""Added to the rank of an instance of a subclass that has its forward from the class."""
 
 
 class TooSlowError(BaseException):

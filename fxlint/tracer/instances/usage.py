@@ -32,7 +32,6 @@ class Usage:
     attributes: set[str] = field(default_factory=set)
     strings: list[str] = field(default_factory=list)
     is_number: bool = False
-    is_string: bool = False
     types: list[type] = field(default_factory=list)
     passed: list[tuple[Any, str]] = field(default_factory=list)
     stored: set[str] = field(default_factory=set)
@@ -292,11 +291,7 @@ class _Reader:
 
     def _attribute(self, node: ast.Attribute) -> None:
         usage = self._param(node.value)
-        if usage is None:
-            return
-        if node.attr in _STRING_METHODS:
-            usage.is_string = True
-        else:
+        if usage is not None and node.attr not in _STRING_METHODS:
             usage.attributes.add(node.attr)
 
     def _loop(self, node: ast.For | ast.comprehension) -> None:
