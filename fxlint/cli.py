@@ -6,6 +6,7 @@ imported only where it is used: ``fxlint --version`` answers at once.
 
 from __future__ import annotations
 
+import contextlib
 import os
 import shutil
 import sys
@@ -18,7 +19,9 @@ from typing import TYPE_CHECKING, Any, Literal, NoReturn, TypeVar, get_args
 import click
 
 from fxlint import __version__
-from fxlint.config import Config, ConfigError, FailOn, Format, load
+from fxlint.config import Config, ConfigError, FailOn, Format, load, seconds
+from fxlint.report.text import placed, printable
+from fxlint.stopping import Stopped, stop_on_signals
 
 if TYPE_CHECKING:
     from fxlint.findings import Problem, Report
@@ -28,7 +31,6 @@ if TYPE_CHECKING:
 Color = Literal["auto", "always", "never"]
 
 EXIT_CANNOT = 2
-EXIT_INTERRUPTED = 130
 
 _PIPE_WIDTH = 100
 _MAX_WIDTH = 120
@@ -37,25 +39,46 @@ _Command = TypeVar("_Command", bound=Callable[..., Any])
 
 
 def main(arguments: Sequence[str] | None = None) -> NoReturn:
-    """The entry point: exits with 0 (clean), 1 (findings), 2 (could not do the job) or 130 (interrupted)."""
+    """The entry point: exits with 0 (clean), 1 (findings), 2 (could not do the job), 130 or 143 (was stopped)."""
+    _hold_standard_streams()
     for stream in (sys.stdout, sys.stderr):
         if hasattr(stream, "reconfigure"):  # a name or a message that the console cannot encode must not end the run
             stream.reconfigure(errors="backslashreplace")
     try:
-        sys.exit(cli.main(arguments, prog_name="fxlint", standalone_mode=False))
+        stop_on_signals()
+        code = _exit_code(arguments)
+    except Stopped as stopped:
+        _say(str(stopped))
+        code = stopped.exit_code
+    sys.exit(code)
+
+
+def _exit_code(arguments: Sequence[str] | None) -> int:
+    try:
+        code: int = cli.main(arguments, prog_name="fxlint", standalone_mode=False)
+        return code
     except click.ClickException as error:
-        error.show()
-        sys.exit(EXIT_CANNOT)
+        with contextlib.suppress(OSError):
+            error.show()
     except ConfigError as error:
-        click.echo(f"error: {error}", err=True)
-        sys.exit(EXIT_CANNOT)
-    except (click.Abort, KeyboardInterrupt):
-        click.echo("interrupted", err=True)
-        sys.exit(EXIT_INTERRUPTED)
+        _say(f"error: {printable(str(error))}")
+    except OSError as error:  # no room left, no more processes, ...: files are dealt with where they are opened
+        _discard_output()
+        _say(f"error: {printable(str(error))}")
     except Exception:  # Python would exit with 1, which means findings
-        traceback.print_exc()
-        click.echo(f"error: this is a bug in fxlint {__version__}, please report it with the lines above", err=True)
-        sys.exit(EXIT_CANNOT)
+        _say(traceback.format_exc().rstrip())
+        _say(f"error: this is a bug in fxlint {__version__}, please report it with the lines above")
+    return EXIT_CANNOT
+
+
+def _hold_standard_streams() -> None:
+    """Have descriptors where the standard ones are closed, or the next file opened is one; writing to them fails."""
+    for descriptor in range(3):
+        try:
+            os.fstat(descriptor)
+        except OSError:
+            os.open(os.devnull, os.O_RDONLY)
+    sys.stdout = sys.stdout or open(1, "w", closefd=False)  # noqa: SIM115
 
 
 class _DefaultGroup(click.Group):
@@ -98,6 +121,13 @@ def _option(*names: str, **settings: Any) -> Callable[[_Command], _Command]:
     return click.option(*names, default=None, **settings)
 
 
+def _seconds(_: click.Context, __: click.Parameter, value: float | None) -> float | None:
+    try:
+        return None if value is None else seconds(value)
+    except ValueError as error:
+        raise click.BadParameter(f"{value} {error}") from error
+
+
 @cli.command()
 @click.argument("paths", nargs=-1, metavar="[PATH]...")
 @_option("--output-format", type=_choice(Format), help="How to print the report; the default is full.")
@@ -106,7 +136,7 @@ def _option(*names: str, **settings: Any) -> Callable[[_Command], _Command]:
 @_option("--color", type=_choice(Color), help="Colour the full report; the default is auto.")
 @_option("--confirm/--no-confirm", help="Prove predictions by running the tracer; --no-confirm runs no code.")
 @_option("--python", metavar="PATH", help="The interpreter that has the project's torch, to confirm in.")
-@_option("--timeout", type=click.FloatRange(min=0, min_open=True), metavar="SECONDS", help="For tracing one module.")
+@_option("--timeout", type=float, callback=_seconds, metavar="SECONDS", help="For tracing one module.")
 @_option("--fail-on", type=_choice(FailOn), help="The least severity that makes exit code 1; the default is warning.")
 @_option("--config", type=click.Path(path_type=Path), help="The configuration file, instead of the nearest one.")
 @click.option("-q", "--quiet", is_flag=True, help="No summary.")
@@ -132,22 +162,22 @@ def check(
     from fxlint.engine import exit_code, run
     from fxlint.rules import load_rules
 
-    if output_file is not None and not output_file.parent.is_dir():
+    if output_file is not None and not os.path.isdir(output_file.parent):  # noqa: PTH112  # never raises
         raise ConfigError(f"--output-file: there is no folder '{output_file.parent}'")
     paths = paths or (".",)
     settings = _override(load(paths, config), confirm=confirm, python=python, timeout=timeout, fail_on=fail_on)
     rules = load_rules()
-    report = run(paths, settings, rules, _log if verbose else lambda _: None)
+    report = run(paths, settings, rules, _say if verbose else lambda _: None)
     options = _options(rules, show_graph=bool(show_graph), color=output_file is None and _wants_color(color or "auto"))
     _write(report, output_format or "full", options, output_file)
     for problem in report.problems:
-        click.echo(_problem(problem), err=True)
+        _say(_problem(problem))
     if not report.files and not report.problems:
-        click.echo(f"warning: no Python files in {', '.join(paths)}", err=True)
+        _say(f"warning: no Python files in {printable(', '.join(paths))}")
     if not quiet:
         from fxlint.report.summary import summary_line
 
-        click.echo(summary_line(report), err=True)
+        _say(summary_line(report))
     return exit_code(report, settings.fail_on)
 
 
@@ -168,12 +198,26 @@ def _write(report: Report, output_format: Format, options: Options, file: Path |
 
     text = renderer(output_format)(report, options)
     if file is None:
-        click.echo(text, nl=False, color=True)  # the report decided on its colours
+        _print(text)
         return
     try:
         file.write_text(text, encoding="utf-8", errors="backslashreplace", newline="\n")
     except OSError as error:
         raise ConfigError(f"--output-file: '{file}' cannot be written: {error.strerror}") from error
+
+
+def _print(text: str) -> None:
+    try:
+        click.echo(text, nl=False, color=True)  # the report decided on its colours
+    except OSError as error:
+        _discard_output()
+        if not isinstance(error, BrokenPipeError):  # else who reads it has enough
+            raise ConfigError(f"standard output cannot be written: {error.strerror}") from error
+
+
+def _discard_output() -> None:
+    """What is still in the buffer would be written at exit, and fail again."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
 
 
 def _wants_color(color: Color) -> bool:
@@ -191,11 +235,10 @@ def _width() -> int:
 
 
 def _problem(problem: Problem) -> str:
-    from fxlint.report.text import one_line, placed
-
     level = "error" if problem.stage == "input" else "warning"
-    return f"{level}: {one_line(placed(problem))}"
+    return f"{level}: {placed(problem)}"
 
 
-def _log(line: str) -> None:
-    click.echo(line, err=True)
+def _say(line: str) -> None:
+    with contextlib.suppress(OSError):  # there is nowhere left to say that standard error is full
+        click.echo(line, err=True)

@@ -22,6 +22,7 @@ else:
 FailOn = Literal["error", "warning", "info", "never"]
 Format = Literal["full", "concise", "json", "github", "sarif"]
 
+MAX_SECONDS = 86_400
 DEFAULT_EXCLUDE = (
     ".*/",  # .git, .venv, .tox, .mypy_cache, ...: a hidden folder holds tools, not models
     "__pycache__/",
@@ -73,7 +74,7 @@ def load(paths: Sequence[str] = (), file: Path | None = None) -> Config:
     start = _common_folder(paths)
     for folder in (start, *start.parents):
         for candidate in (folder / "fxlint.toml", folder / "pyproject.toml"):
-            if candidate.is_file():
+            if os.path.isfile(candidate):  # noqa: PTH113  # unlike Path.is_file it is False for what no path can be
                 table = _table(candidate)
                 if table is not None:
                     return parse(table, candidate)
@@ -101,7 +102,7 @@ def did_you_mean(word: str, known: Sequence[str] | Mapping[str, object]) -> str:
 
 def _common_folder(paths: Sequence[str]) -> Path:
     absolute = [Path(os.path.abspath(path)) for path in paths or ["."]]  # noqa: PTH100  # `..` goes, symlinks stay
-    folders = [path if path.is_dir() else path.parent for path in absolute]
+    folders = [path if os.path.isdir(path) else path.parent for path in absolute]  # noqa: PTH112
     try:
         return Path(os.path.commonpath(folders))
     except ValueError:  # different drives
@@ -114,7 +115,7 @@ def _table(file: Path) -> Mapping[str, object] | None:
         data = tomllib.loads(file.read_text(encoding="utf-8"))
     except OSError as error:
         raise ConfigError(f"{file}: cannot be read: {error.strerror}") from error
-    except (UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
+    except (ValueError, RecursionError) as error:  # also what is no UTF-8, and numbers that are too large
         raise ConfigError(f"{file}: not valid TOML: {error}") from error
     if file.name != "pyproject.toml":
         return data
@@ -125,8 +126,13 @@ def _table(file: Path) -> Mapping[str, object] | None:
     return table
 
 
+def _is_text(value: object) -> bool:
+    """Whether it is a string that can be a name or an expression: one with a null character is no path either."""
+    return isinstance(value, str) and bool(value) and "\0" not in value
+
+
 def _strings(value: object, _: Path) -> tuple[str, ...]:
-    if not isinstance(value, list) or not all(isinstance(item, str) and item for item in value):
+    if not isinstance(value, list) or not all(map(_is_text, value)):
         raise ValueError("must be a list of strings")
     return tuple(value)
 
@@ -137,9 +143,10 @@ def _flag(value: object, _: Path) -> bool:
     return value
 
 
-def _seconds(value: object, _: Path) -> float:
-    if isinstance(value, bool) or not isinstance(value, (int, float)) or not 0 < value < float("inf"):
-        raise ValueError("must be a number of seconds above 0")
+def seconds(value: object) -> float:
+    """A setting in seconds. Raises ValueError for what is none."""
+    if isinstance(value, bool) or not isinstance(value, (int, float)) or not 0 < value <= MAX_SECONDS:
+        raise ValueError(f"must be a number of seconds above 0, at most {MAX_SECONDS}")
     return float(value)
 
 
@@ -151,10 +158,11 @@ def _fail_on(value: object, _: Path) -> FailOn:
 
 
 def _interpreter(value: object, root: Path) -> str:
-    if not isinstance(value, str) or not value:
+    if not isinstance(value, str) or not _is_text(value):
         raise ValueError("must be the path or the name of a Python interpreter")
-    is_path = os.sep in value or "/" in value
-    return str(root / Path(value).expanduser()) if is_path else value
+    if os.sep not in value and "/" not in value:
+        return value
+    return str(root / os.path.expanduser(value))  # noqa: PTH111  # unlike Path's it leaves users alone that are none
 
 
 def _instances(value: object, _: Path) -> Mapping[str, tuple[str, ...]]:
@@ -162,10 +170,10 @@ def _instances(value: object, _: Path) -> Mapping[str, tuple[str, ...]]:
         raise ValueError('must be a table such as "package.module:Net" = "Net(8)"')
     found: dict[str, tuple[str, ...]] = {}
     for key, expressions in value.items():
-        if ":" not in key.strip(":"):
+        if ":" not in key.strip(":") or not _is_text(key):
             raise ValueError(f"has the key '{key}', not of the form 'package.module:Class' or 'path.py::Class'")
         listed = [expressions] if isinstance(expressions, str) else expressions
-        if not isinstance(listed, list) or not listed or not all(isinstance(item, str) and item for item in listed):
+        if not isinstance(listed, list) or not listed or not all(map(_is_text, listed)):
             raise ValueError(f"must give '{key}' an expression or a list of expressions")
         found[key] = tuple(listed)
     return MappingProxyType(found)
@@ -178,7 +186,7 @@ _KEYS: Mapping[str, Callable[[object, Path], object]] = {
     "ignore": _strings,
     "fail-on": _fail_on,
     "python": _interpreter,
-    "timeout": _seconds,
+    "timeout": lambda value, _: seconds(value),
     "confirm": _flag,
     "instances": _instances,
 }

@@ -25,17 +25,17 @@ def find_files(paths: Sequence[str], exclude: Sequence[str], root: Path) -> File
 
     A file that is named is always taken. So is a folder that is named: a pattern that matches it, or a folder above it,
     does not apply inside. ``exclude`` are .gitignore patterns that start at ``root``. Symbolic links to folders are not
-    followed.
+    followed, and a file that several paths lead to is taken under the first one.
     """
-    found: dict[str, str] = {}  # absolute path -> as spelled
+    found: dict[str, str] = {}  # real path -> as spelled
     problems: list[Problem] = []
     for path in paths:
-        if Path(path).is_file():
-            found.setdefault(_absolute(path), _spelled(path))
-        elif Path(path).is_dir():
+        if os.path.isfile(path):  # noqa: PTH113  # unlike those of Path these are False for what no path can be
+            found.setdefault(_real(path), _spelled(path))
+        elif os.path.isdir(path):  # noqa: PTH112
             for file in _walk(path, _excluded(path, exclude, root), _outer_gitignores(path), problems):
                 spelled = _spelled(file)
-                found.setdefault(_absolute(file), spelled.removeprefix("./") if path == "." else spelled)
+                found.setdefault(_real(file), spelled.removeprefix("./") if path == "." else spelled)
         elif os.path.lexists(path):
             problems.append(Problem(_spelled(path), "is neither a file nor a folder"))
         else:
@@ -81,7 +81,7 @@ def _walk(folder: str, excluded: _Rules, gitignores: tuple[_Rules, ...], problem
 
 
 def _is_python(entry: os.DirEntry[str]) -> bool:
-    return entry.name.endswith(".py") and entry.is_file()
+    return entry.name.endswith(".py") and os.path.isfile(entry.path)  # noqa: PTH113  # entry.is_file raises for a loop
 
 
 def _ignored(path: str, excluded: _Rules, gitignores: tuple[_Rules, ...]) -> bool:
@@ -126,6 +126,10 @@ def _gitignore(folder: str) -> Iterator[_Rules]:
 
 def _absolute(path: str) -> str:
     return os.path.abspath(path)  # noqa: PTH100  # unlike Path.resolve it keeps symbolic links
+
+
+def _real(path: str) -> str:
+    return os.path.realpath(path)  # unlike Path.resolve it never raises
 
 
 def _relative(path: str, base: str) -> str:

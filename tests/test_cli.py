@@ -2,6 +2,7 @@
 
 import json
 import os
+import signal
 import subprocess
 import sys
 from dataclasses import dataclass, field, replace
@@ -75,6 +76,7 @@ def stages(tmp_path, monkeypatch) -> Stages:
 @pytest.fixture
 def fxlint(capsys):
     """Runs a command; gives (exit code, standard output, standard error)."""
+    handlers = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)}
 
     def run(*arguments: str) -> tuple[int, str, str]:
         with pytest.raises(SystemExit) as stop:
@@ -82,7 +84,9 @@ def fxlint(capsys):
         captured = capsys.readouterr()
         return stop.value.code, captured.out, captured.err
 
-    return run
+    yield run
+    for number, handler in handlers.items():
+        signal.signal(number, handler)
 
 
 CLEAN = "1 module in 1 file: 0 trace, 1 fail, 0 depend, 0 unknown; 0 findings\n"
@@ -204,14 +208,68 @@ def test_a_wrong_configuration_is_2_before_anything_runs(stages, fxlint, config,
     assert not stages.paths
 
 
-def test_an_interrupted_run_is_130(stages, fxlint, monkeypatch):
-    def interrupted(*_: object) -> Prediction:
-        raise KeyboardInterrupt
+@pytest.mark.parametrize("value", ["nan", "inf", "-inf", "1e308", "0", "-1", "86401", "soon"])
+def test_a_timeout_that_is_none_is_2(stages, fxlint, value):
+    code, out, err = fxlint("model.py", "--timeout", value)
+    assert (code, out) == (2, "")
+    assert err.splitlines()[-1].startswith("Error: Invalid value for '--timeout': ")
 
-    monkeypatch.setattr("fxlint.predict.predict", interrupted)
-    code, out, err = fxlint("model.py")
-    assert (code, out) == (130, "")
-    assert err.strip() == "interrupted"
+
+def test_what_a_message_quotes_stays_on_its_line(stages, fxlint):
+    Path("fxlint.toml").write_text('"timeout\\n\\u001b" = 1')
+    code, _, err = fxlint("model.py")
+    assert code == 2
+    assert err.splitlines() == [
+        f"error: {Path('fxlint.toml').absolute()}: unknown key 'timeout\\n\\x1b'; did you mean 'timeout'?"
+    ]
+
+
+def run_in(shell: str, arguments: str = "--no-confirm --output-format json model.py") -> tuple[int, list[str]]:
+    """(exit code, lines on standard error) of fxlint with redirections."""
+    command = f"{sys.executable} -m fxlint {arguments} {shell}"
+    environment = {**os.environ, "PYTHONPATH": str(Path(__file__).parents[1])}
+    printed = subprocess.run(
+        ["bash", "-c", f"set -o pipefail; {command}"],
+        capture_output=True,
+        text=True,
+        env=environment,
+        check=False,
+        timeout=60,
+    )
+    return printed.returncode, printed.stderr.splitlines()
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="there is no /dev/full")
+def test_standard_output_that_is_full_is_2(stages):
+    assert run_in(">/dev/full") == (2, ["error: standard output cannot be written: No space left on device"])
+
+
+def test_so_it_is_for_help_and_version(stages):
+    assert run_in(">/dev/full", "--version") == (2, ["error: [Errno 28] No space left on device"])
+
+
+def test_standard_output_that_is_closed_is_2(stages):
+    assert run_in(">&-") == (2, ["error: standard output cannot be written: Bad file descriptor"])
+    code, lines = run_in("--output-file report.json >&-")
+    assert (code, len(lines)) == (0, 1)
+    assert json.loads(Path("report.json").read_text())["summary"]["files"] == 1
+
+
+def test_who_reads_no_more_of_standard_output_is_not_told(stages):
+    assert run_in("-q | true") == (0, [])
+
+
+@pytest.mark.parametrize("full", ["2>/dev/full", "2>&-", "2>&- <&-"])
+def test_standard_error_that_takes_nothing_changes_nothing(stages, full):
+    assert run_in(f"--output-file report.json {full}")[0] == 0
+
+
+@pytest.mark.parametrize(
+    ("number", "code", "said"), [(signal.SIGINT, 130, "interrupted"), (signal.SIGTERM, 143, "terminated")]
+)
+def test_a_run_that_a_signal_stops_ends_with_the_code_for_it(stages, fxlint, monkeypatch, number, code, said):
+    monkeypatch.setattr("fxlint.predict.predict", lambda *_: signal.raise_signal(number))
+    assert fxlint("model.py") == (code, "", f"{said}\n")
 
 
 def test_a_bug_in_fxlint_is_2_and_not_findings(stages, fxlint, monkeypatch):

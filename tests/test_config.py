@@ -87,6 +87,17 @@ def test_a_named_file_is_the_only_one_read(work):
     )
 
 
+def test_a_home_of_nobody_is_no_home(work):
+    (work / "fxlint.toml").write_text("python = '~no-such-user/x'")
+    assert load([]).python == str(work / "~no-such-user/x")
+
+
+@pytest.mark.parametrize("path", ["a" * 5000, "a/" * 2500, "a\0b"])
+def test_a_path_that_no_file_can_have_starts_the_search_all_the_same(work, path):
+    (work / "fxlint.toml").write_text("timeout = 3")
+    assert load([path]).timeout == 3.0
+
+
 def test_an_interpreter_without_a_folder_is_a_command_name(work):
     assert parse({"python": "python3.12"}, work / "fxlint.toml").python == "python3.12"
 
@@ -99,9 +110,18 @@ def test_an_interpreter_without_a_folder_is_a_command_name(work):
         ("select = 'FX1'", "'select' must be a list of strings"),
         ("ignore = ['']", "'ignore' must be a list of strings"),
         ("fail-on = 'errors'", "'fail-on' must be one of error, warning, info, never"),
-        ("timeout = 0", "'timeout' must be a number of seconds above 0"),
+        ("timeout = 0", "'timeout' must be a number of seconds above 0, at most 86400"),
+        ("timeout = 1e308", "'timeout' must be a number of seconds above 0"),
+        ("timeout = inf", "'timeout' must be a number of seconds above 0"),
+        (f"timeout = {10**400}", "'timeout' must be a number of seconds above 0"),
+        (f"timeout = 1{'0' * 5000}", "not valid TOML: "),
+        (f"select = {'[' * 5000}", "not valid TOML: "),
+        (f"select = {'{a=' * 5000}", "not valid TOML: "),
         ("timeout = true", "'timeout' must be a number of seconds above 0"),
         ("timeout = nan", "'timeout' must be a number of seconds above 0"),
+        ('python = "a\\u0000b"', "'python' must be the path or the name"),
+        ('extend-exclude = ["a\\u0000b"]', "'extend-exclude' must be a list of strings"),
+        ("[instances]\n\"a:b\\u0000\" = 'x'", "'instances' has the key 'a:b\x00', not of the form"),
         ("confirm = 'no'", "'confirm' must be true or false"),
         ("python = 3", "'python' must be the path or the name of a Python interpreter"),
         ("instances = []", "'instances' must be a table such as"),

@@ -97,6 +97,12 @@ def test_an_exclude_is_a_gitignore_pattern_from_the_root_and_gitignore_cannot_un
     assert find_files(["pkg"], ["/tests/", "pkg/**/c.py"], root).paths == ("pkg/tests/d.py",)
 
 
+@pytest.mark.parametrize("path", ["a" * 5000, "a/" * 2500, "a\0b"])
+def test_a_path_that_no_file_can_have_is_a_problem(tree, path):
+    tree("a.py")
+    assert find(path, "a.py") == Files(("a.py",), (Problem(path, "no such file or folder"),))
+
+
 def test_a_missing_path_is_a_problem_and_the_others_are_read(tree):
     tree("a.py")
     assert find("gone", "a.py", "gone.py") == Files(
@@ -117,4 +123,13 @@ def test_links_to_folders_are_not_followed(tree):
 
 def test_a_broken_link_in_a_folder_is_passed_over(tree):
     (tree("a.py") / "b.py").symlink_to("nowhere.py")
+    Path("c.py").symlink_to("c.py")
     assert find(".").paths == ("a.py",)
+    assert find("c.py").problems == (Problem("c.py", "is neither a file nor a folder"),)
+
+
+def test_a_file_is_read_once_however_it_is_reached(tree):
+    Path("link").symlink_to(tree("pkg/a.py") / "pkg")
+    Path("pkg/b.py").symlink_to("a.py")
+    assert find("pkg/a.py", "./pkg/a.py", "link/a.py", "pkg").paths == ("pkg/a.py",)
+    assert find("link").paths == ("link/a.py",)

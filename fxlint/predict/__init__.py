@@ -6,8 +6,11 @@ paths -> project (read, index) -> roots -> trace each abstractly -> assemble fin
 from __future__ import annotations
 
 import gc
+import multiprocessing
 import os
+import signal
 import sys
+import threading
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import replace
@@ -38,9 +41,31 @@ def predict(paths: Sequence[str], rules: RuleSet, search_path: Sequence[Path] = 
     chunks = list(_chunks(paths, jobs)) if jobs > 1 else [list(paths)]
     if len(chunks) <= 1:
         return _joined([_predict_chunk(paths, paths, rules, search_path)])
-    with ProcessPoolExecutor(min(jobs, len(chunks))) as pool:
+    pool = ProcessPoolExecutor(min(jobs, len(chunks)), initializer=_as_worker)
+    try:
         parts = [pool.submit(_predict_chunk, chunk, paths, rules, search_path) for chunk in chunks]
-        return _joined([part.result() for part in parts])
+        predicted = [part.result() for part in parts]
+    except BaseException:  # an interrupt does not wait for what is being predicted
+        for process in list(pool._processes.values()):
+            process.kill()
+        pool.shutdown(cancel_futures=True)
+        raise
+    pool.shutdown()
+    return _joined(predicted)
+
+
+def _as_worker() -> None:
+    """A terminal interrupts all processes of a run: the parent ends its workers then, and they end when it dies."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    signal.signal(signal.SIGTERM, signal.SIG_DFL)
+    threading.Thread(target=_end_with_parent, daemon=True).start()
+
+
+def _end_with_parent() -> None:
+    parent = multiprocessing.parent_process()
+    if parent is not None:
+        parent.join()
+        os._exit(1)
 
 
 def _chunks(paths: Sequence[str], jobs: int) -> Iterator[list[str]]:

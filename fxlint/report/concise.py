@@ -5,7 +5,7 @@ from __future__ import annotations
 from fxlint.findings import Finding, Report
 from fxlint.report import Options
 from fxlint.report.summary import standing
-from fxlint.report.text import one_line
+from fxlint.report.text import one_line, printable
 
 
 def render(report: Report, options: Options) -> str:
@@ -18,4 +18,4 @@ def line(finding: Finding) -> str:
     place = finding.location
     proof = ", confirmed" if finding.confirmation.status == "confirmed" else ""
     said = f"{finding.code} {one_line(finding.message)} ({finding.severity}{proof})"
-    return f"{place.path}:{place.line}:{place.column}: {said}"
+    return f"{printable(place.path)}:{place.line}:{place.column}: {said}"

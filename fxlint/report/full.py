@@ -130,8 +130,8 @@ class _Page:
             self._graph(suggestion.checked.graph.text, indent=_LABEL + 2)
 
     def _graph(self, text: str, indent: int) -> None:
-        for row in printable(text).strip("\n").split("\n"):
-            self._line(self._style(f"{'':{indent}}{row}", dim=True))
+        for row in text.strip("\n").split("\n"):
+            self._line(self._style(f"{'':{indent}}{_shown(row)}", dim=True))
 
     def _paragraph(self, label: str, text: str) -> None:
         room = max(self._options.width - _LABEL - 2, 20)

@@ -7,12 +7,13 @@ says so.
 from __future__ import annotations
 
 from collections import Counter
+from dataclasses import replace
 
 from fxlint.findings import Finding, Problem, Report
 from fxlint.report import Options
 from fxlint.report.concise import line
 from fxlint.report.summary import standing, summary_line
-from fxlint.report.text import one_line, placed
+from fxlint.report.text import placed, printable
 
 RENDERED = 10
 """Annotations of one level that GitHub shows for one step."""
@@ -27,7 +28,7 @@ def render(report: Report, options: Options) -> str:
     rest: list[str] = []
     for problem in report.problems:
         level = "error" if problem.stage == "input" else "warning"
-        _place(level, _problem(level, problem), one_line(placed(problem)), room, annotations, rest)
+        _place(level, _problem(level, problem), placed(problem), room, annotations, rest)
     for finding in standing(report):
         level = _LEVELS[finding.severity]
         _place(level, _finding(level, finding), line(finding), room, annotations, rest)
@@ -65,7 +66,7 @@ def _problem(level: str, problem: Problem) -> str:
         properties["file"] = problem.path
     if problem.line is not None:
         properties["line"] = str(problem.line)
-    return _command(level, properties, f"{problem.path}: {problem.message}" if problem.path else problem.message)
+    return _command(level, properties, placed(replace(problem, line=None)))
 
 
 def _command(level: str, properties: dict[str, str], message: str) -> str:
@@ -74,7 +75,7 @@ def _command(level: str, properties: dict[str, str], message: str) -> str:
 
 
 def _escape(text: str) -> str:
-    return text.replace("%", "%25").replace("\r", "%0D").replace("\n", "%0A")
+    return printable(text.replace("%", "%25").replace("\r", "%0D").replace("\n", "%0A"))
 
 
 def _escape_property(text: str) -> str:

@@ -6,12 +6,12 @@ import re
 
 from fxlint.findings import Check, Failure, Problem
 
-_CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u2028-\u202e\u2066-\u2069]")
+_CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028-\u202e\u2066-\u2069]")
 
 
 def printable(text: str) -> str:
-    """``text`` with U+FFFD for what would drive the terminal, end a line or turn the direction of reading."""
-    return _CONTROL.sub("\ufffd", text)
+    """``text`` with escapes for what would drive the terminal, end a line or turn the direction of reading."""
+    return _CONTROL.sub(lambda found: found[0].encode("unicode_escape").decode("ascii"), text)
 
 
 def one_line(text: str) -> str:
@@ -20,11 +20,9 @@ def one_line(text: str) -> str:
 
 
 def placed(problem: Problem) -> str:
-    """``path:line: message``, without what the problem does not have."""
-    if not problem.path:
-        return problem.message
-    place = problem.path if problem.line is None else f"{problem.path}:{problem.line}"
-    return f"{place}: {problem.message}"
+    """``path:line: message`` on one line, without what the problem does not have."""
+    place = printable(problem.path) if problem.line is None else f"{printable(problem.path)}:{problem.line}"
+    return f"{place}: {one_line(problem.message)}" if problem.path else one_line(problem.message)
 
 
 def failure(error: Failure) -> str:
@@ -32,7 +30,7 @@ def failure(error: Failure) -> str:
     text = f"{error.type}: {one_line(error.message)}" if error.message.strip() else error.type
     if error.path is None:
         return text
-    place = ":".join(str(part) for part in (error.path, error.line, error.column) if part is not None)
+    place = ":".join(str(part) for part in (printable(error.path), error.line, error.column) if part is not None)
     return f"{text} ({place})"
 
 

@@ -93,7 +93,7 @@ def test_an_empty_line_is_no_context(options):
 
 
 def test_form_feeds_and_odd_line_separators_do_not_shift_the_lines(options):
-    assert frame(options, "'\x0c\u2028'\r\nlen(x)\r\n", 2, 1, 2, 7) == ["'\ufffd\ufffd'", "len(x)", "^^^^^^"]
+    assert frame(options, "'\x0c\u2028'\r\nlen(x)\r\n", 2, 1, 2, 7) == ["'\\x0c\\u2028'", "len(x)", "^^^^^^"]
 
 
 def test_without_the_file_there_is_no_frame(options):

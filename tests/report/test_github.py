@@ -24,7 +24,7 @@ def test_what_would_end_a_command_or_a_property_is_escaped(options):
     row = render(Report(1, (), (odd,)), options).splitlines()[0]
     assert row == (
         "::error title=FX101 branch,file=a%2Cb%3Ac%25%0D%0A.py,line=1,endLine=1,col=1,endColumn=2"
-        "::a,b:c%25%0D%0A.py:1:1: FX101 50%25 of `x`, a:b (error)"
+        "::a,b:c%25\\r\\n.py:1:1: FX101 50%25 of `x`, a:b (error)"
     )
 
 
