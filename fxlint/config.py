@@ -8,7 +8,7 @@ from __future__ import annotations
 import difflib
 import os
 import sys
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from types import MappingProxyType
@@ -46,7 +46,8 @@ class Config:
     ``root`` is the folder of the configuration file (the working directory where there is none): patterns and relative
     paths in the file start there. Patterns are written as in .gitignore. ``select`` and ``ignore`` hold codes, prefixes
     of codes or names of rules; an empty ``select`` means every rule. ``timeout`` is in seconds per module. A key of
-    ``instances`` is ``package.module:Class`` or ``path/from/root.py::Class``, its value expressions that make one.
+    ``instances`` and ``inputs`` is ``package.module:Class`` or ``path/from/root.py::Class``; the values are expressions
+    that make one, and one expression for a tuple of example inputs.
     """
 
     root: Path
@@ -60,6 +61,7 @@ class Config:
     timeout: float = 60.0
     confirm: bool = True
     instances: Mapping[str, tuple[str, ...]] = field(default_factory=lambda: MappingProxyType({}))
+    inputs: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}))
 
 
 def load(paths: Sequence[str] = (), file: Path | None = None) -> Config:
@@ -166,17 +168,31 @@ def _interpreter(value: object, root: Path) -> str:
 
 
 def _instances(value: object, _: Path) -> Mapping[str, tuple[str, ...]]:
-    if not isinstance(value, dict):
-        raise ValueError('must be a table such as "package.module:Net" = "Net(8)"')
     found: dict[str, tuple[str, ...]] = {}
-    for key, expressions in value.items():
-        if ":" not in key.strip(":") or not _is_text(key):
-            raise ValueError(f"has the key '{key}', not of the form 'package.module:Class' or 'path.py::Class'")
+    for key, expressions in _by_class(value, "Net(8)"):
         listed = [expressions] if isinstance(expressions, str) else expressions
         if not isinstance(listed, list) or not listed or not all(map(_is_text, listed)):
             raise ValueError(f"must give '{key}' an expression or a list of expressions")
         found[key] = tuple(listed)
     return MappingProxyType(found)
+
+
+def _inputs(value: object, _: Path) -> Mapping[str, str]:
+    found: dict[str, str] = {}
+    for key, expression in _by_class(value, "(torch.randn(2, 8),)"):
+        if not isinstance(expression, str) or not _is_text(expression):
+            raise ValueError(f"must give '{key}' an expression for a tuple")
+        found[key] = expression
+    return MappingProxyType(found)
+
+
+def _by_class(value: object, example: str) -> Iterator[tuple[str, object]]:
+    if not isinstance(value, dict):
+        raise ValueError(f'must be a table such as "package.module:Net" = "{example}"')
+    for key, said in value.items():
+        if ":" not in key.strip(":") or not _is_text(key):
+            raise ValueError(f"has the key '{key}', not of the form 'package.module:Class' or 'path.py::Class'")
+        yield key, said
 
 
 _KEYS: Mapping[str, Callable[[object, Path], object]] = {
@@ -189,4 +205,5 @@ _KEYS: Mapping[str, Callable[[object, Path], object]] = {
     "timeout": lambda value, _: seconds(value),
     "confirm": _flag,
     "instances": _instances,
+    "inputs": _inputs,
 }

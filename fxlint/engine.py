@@ -117,12 +117,13 @@ def _suggested(prediction: Prediction) -> Prediction:
 
 
 def _slips(prediction: Prediction, config: Config, files: Sequence[str]) -> tuple[Problem, ...]:
-    """What is wrong with the declarations of instances; that costs a confirmation and nothing else."""
+    """What is wrong with the declarations of instances and inputs; that costs a confirmation and nothing else."""
     from fxlint.confirm import slips
 
     roots = [module.root for module in prediction.modules]
     file = "" if config.file is None else Path(os.path.relpath(config.file)).as_posix()
-    return slips(roots, files, config.instances, file, (config.root, Path()))
+    inputs = {key: (expression,) for key, expression in config.inputs.items()}
+    return slips(roots, files, {"instances": config.instances, "inputs": inputs}, file, (config.root, Path()))
 
 
 def _confirm(prediction: Prediction, rules: RuleSet, config: Config, files: tuple[str, ...]) -> Prediction:
@@ -132,6 +133,7 @@ def _confirm(prediction: Prediction, rules: RuleSet, config: Config, files: tupl
     settings = ConfirmSettings(
         python=config.python,
         instances=config.instances,
+        inputs=config.inputs,
         timeout=config.timeout,
         jobs=os.cpu_count() or 1,
         roots=(str(config.root),),

@@ -33,9 +33,9 @@ class Location:
 class Root:
     """Something that can be traced: an nn.Module class with a forward, or a free function.
 
-    ``qualname`` is the qualified name inside the file (``Outer.Inner``). ``instances`` are the expressions that a
-    comment in the source (``# fxlint: instance=Net(8)``) declares for it; they are evaluated in the namespace of its
-    module.
+    ``qualname`` is the qualified name inside the file (``Outer.Inner``). ``instances`` and ``inputs`` are what comments
+    in the source declare for it: expressions that make one (``# fxlint: instance=Net(8)``), and one for a tuple of
+    example inputs (``# fxlint: inputs=(torch.randn(2, 8),)``), evaluated in the namespace of its module.
     """
 
     path: str
@@ -43,6 +43,7 @@ class Root:
     line: int
     kind: Literal["class", "function"]
     instances: tuple[str, ...] = ()
+    inputs: str | None = None
 
     @property
     def id(self) -> str:

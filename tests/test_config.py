@@ -128,6 +128,8 @@ def test_an_interpreter_without_a_folder_is_a_command_name(work):
         ("instances = {Net = 'Net(8)'}", "'instances' has the key 'Net', not of the form 'package.module:Class'"),
         ("instances = {'a:Net' = 8}", "'instances' must give 'a:Net' an expression or a list of expressions"),
         ("instances = {'a:Net' = []}", "'instances' must give 'a:Net' an expression or a list of expressions"),
+        ("inputs = []", "'inputs' must be a table such as"),
+        ("inputs = {'a:Net' = ['(x,)']}", "'inputs' must give 'a:Net' an expression for a tuple"),
         ("exclude = [", "not valid TOML"),
     ],
 )

@@ -110,10 +110,10 @@ class _Collected:
         self._problems[path] = Problem(path, f"not traced: {reason}", line, stage="confirm")
 
     def _refuse(self, message: Message) -> None:
-        """A declared instance that cannot be used; where it is no expression at all, that is told without torch."""
-        if is_expression(message["instance"]):
+        """A declaration that cannot be used; where it is no expression at all, that is told without torch."""
+        if is_expression(message["text"]):
             root = message["root"]
-            told = f"instance of {root.rpartition('::')[2]} not used: {message['reason']}"
+            told = f"{message['what']} of {root.rpartition('::')[2]} not used: {message['reason']}"
             self._refused[Problem(message["file"], told, self._lines[root], stage="confirm")] = None
 
     def traces(self) -> dict[str, Trace]:

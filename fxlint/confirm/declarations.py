@@ -16,27 +16,32 @@ from .kinds import read_source
 from .names import module_name
 
 _COMMENT = re.compile(r"#\s*fxlint:\s*(?P<said>(?P<word>[\w-]*).*?)\s*$")
-_KNOWN = ("instance", "trace")
+_VALUES = {"instance": "an expression that makes one", "inputs": "a tuple of example inputs"}
+_KNOWN = (*_VALUES, "trace")
 
 
 def slips(
     roots: Sequence[Root],
     files: Iterable[str],
-    instances: Mapping[str, tuple[str, ...]],
+    tables: Mapping[str, Mapping[str, tuple[str, ...]]],
     config: str,
     folders: Sequence[Path],
 ) -> tuple[Problem, ...]:
-    """One problem per slip. ``instances`` are those of the configuration file ``config``; their keys start in
+    """One problem per slip. ``tables`` are those of the configuration file ``config``, by name; their keys start in
     ``folders``. A key that names a file which exists, but is not linted this time, is no slip.
     """
     files = tuple(files)
-    return (*_in_comments(roots, files), *_in_configuration(roots, files, instances, config, folders))
+    in_tables = (
+        slip for name, table in tables.items() for slip in _in_table(name, table, roots, files, config, folders)
+    )
+    return (*_in_comments(roots, files), *in_tables)
 
 
 def _in_comments(roots: Sequence[Root], files: Iterable[str]) -> Iterator[Problem]:
-    declared: dict[str, set[str]] = {}
+    declared: dict[str, set[tuple[str, str | None]]] = {}
     for root in roots:
-        declared.setdefault(root.path, set()).update(root.instances)
+        instances = {("instance", expression) for expression in root.instances}
+        declared.setdefault(root.path, set()).update({("inputs", root.inputs), *instances})
     for path in files:
         for line, said, word in _comments(read_source(path)):
             message = _slip_in_comment(said, word, declared.get(path, set()))
@@ -44,33 +49,34 @@ def _in_comments(roots: Sequence[Root], files: Iterable[str]) -> Iterator[Proble
                 yield Problem(path, message, line, stage="confirm")
 
 
-def _slip_in_comment(said: str, word: str, declared: set[str]) -> str | None:
+def _slip_in_comment(said: str, word: str, declared: set[tuple[str, str | None]]) -> str | None:
     if word not in _KNOWN:
         near = difflib.get_close_matches(word, _KNOWN, n=1, cutoff=0.5)
-        hint = f"; did you mean `{near[0]}`?" if near else "; known are `instance=...` and `trace`"
+        hint = f"; did you mean `{near[0]}`?" if near else "; known are `instance=...`, `inputs=...` and `trace`"
         return f"`# fxlint: {said}` says nothing to fxlint{hint}"
     rest = said.removeprefix(word).strip()
     if word == "trace":
         return None if not rest else f"`# fxlint: {said}` is not understood: nothing may follow `trace`"
     expression = rest.removeprefix("=").strip()
     if not rest.startswith("=") or not expression:
-        return f"`# fxlint: {said}` is not understood; write `instance=` and an expression that makes one"
+        return f"`# fxlint: {said}` is not understood; write `{word}=` and {_VALUES[word]}"
     wrong = _syntax_error(expression)
     if wrong is not None:
         return f"`# fxlint: {said}` is no expression: {wrong}"
-    if expression not in declared:
+    if (word, expression) not in declared:
         return f"`# fxlint: {said}` stands beside no module class with a forward"
     return None
 
 
-def _in_configuration(
+def _in_table(
+    name: str,
+    table: Mapping[str, tuple[str, ...]],
     roots: Sequence[Root],
     files: Sequence[str],
-    instances: Mapping[str, tuple[str, ...]],
     config: str,
     folders: Sequence[Path],
 ) -> Iterator[Problem]:
-    if not instances:
+    if not table:
         return
     known = {
         (place, root.qualname)
@@ -78,7 +84,7 @@ def _in_configuration(
         for place in (str(Path(root.path).resolve()), module_name(Path(root.path)).name)
     }
     linted = {place for path in files for place in (str(Path(path).resolve()), module_name(Path(path)).name)}
-    for key, expressions in instances.items():
+    for key, expressions in table.items():
         owner, separator, qualname = key.partition("::")
         if not separator:
             owner, _, qualname = key.partition(":")
@@ -86,11 +92,11 @@ def _in_configuration(
         if not any((place, qualname) in known for place in places):
             message = _slip_in_key(owner, qualname, places, bool(separator), known, linted, folders)
             if message is not None:
-                yield Problem(config, f"instances: '{key}' {message}", stage="confirm")
+                yield Problem(config, f"{name}: '{key}' {message}", stage="confirm")
         for expression in expressions:
             wrong = _syntax_error(expression)
             if wrong is not None:
-                yield Problem(config, f"instances: '{key}': `{expression}` is no expression: {wrong}", stage="confirm")
+                yield Problem(config, f"{name}: '{key}': `{expression}` is no expression: {wrong}", stage="confirm")
 
 
 def _slip_in_key(

@@ -21,6 +21,8 @@ Try = dict[str, Any]
 _BEFORE_ANY_LINE = frozenset({"signature", "output", "root", "wrap"})
 """Families of what can fail while no line of the construct is running."""
 _RANK = {"traces": 0, "fails": 1, "not-run": 2}
+_OUTPUTS_RANK = {False: 0, True: 1, None: 2}
+"""Outputs that differ on one root tell more than those that are equal on another."""
 
 
 def tries(prediction: Prediction) -> dict[str, list[Try]]:
@@ -28,7 +30,7 @@ def tries(prediction: Prediction) -> dict[str, list[Try]]:
 
     The same way out is tried once on a root, however many findings carry it.
     """
-    declared = {module.root.id: bool(module.root.instances) for module in prediction.modules}
+    declared = {module.root.id: bool(module.root.instances or module.root.inputs) for module in prediction.modules}
     roots = [[root for root in finding.modules if root in declared] for finding in prediction.findings]
     chosen = [sorted(known, key=lambda root: not declared[root])[:ROOTS_PER_SUGGESTION] for known in roots]
     wanted: dict[str, dict[str, Try]] = {}
@@ -94,7 +96,8 @@ def _check(suggestion: Suggestion, checks: Sequence[Check | None], known: Sequen
     """What came of a suggestion on the root where it went best."""
     if suggestion.is_advice:
         return Check("not-run", reason="it is advice")
-    best = min((check for check in checks if check is not None), key=lambda check: _RANK[check.verdict], default=None)
+    made = [check for check in checks if check is not None]
+    best = min(made, key=lambda check: (_RANK[check.verdict], _OUTPUTS_RANK[check.equal_outputs]), default=None)
     if best is None:
         reason = next((trace.confirmed.reason for trace in known if trace.confirmed.reason), "it was not tried")
         return Check("not-run", reason=reason)

@@ -80,7 +80,7 @@ def _root(
         "instances": declared(root, name, settings),
         "found": [{"text": one.text, "device": one.device} for one in found.instances.get(root.id, ())],
         "why_none": found.reasons.get(root.id),
-        "inputs": _configured(settings.inputs, root, name, settings.roots, None),
+        "inputs": root.inputs or _configured(settings.inputs, root, name, settings.roots, None),
         "suggestions": suggestions,
     }
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
@@ -15,6 +15,8 @@ from fxlint.predict.values import Class, Function, Instance
 from fxlint.project.index import ModuleIndex
 
 _TRACERS: Final = frozenset({"symbolic_trace", "trace", "replace_pattern", "replace_pattern_with_filters"})
+Directives = Mapping[int, Sequence[tuple[str, str | None]]]
+"""What comments say to fxlint, by line."""
 _WORDS: Final = ("symbolic_trace", "replace_pattern", ".trace(", "fxlint:")
 
 
@@ -34,16 +36,25 @@ def find_roots(vm: Machine, scope: ModuleScope) -> Iterator[RootValue]:
     for qualname, node in index.classes():
         cls = _class_value(vm, scope, qualname, node)
         if cls is not None and _is_traceable(vm, cls):
-            first = min([node.lineno, *(d.lineno for d in node.decorator_list)])
-            instances = tuple(
-                value
-                for line in range(first - 1, node.body[0].lineno)
-                for name, value in directives.get(line, ())
-                if name == "instance" and value
-            )
-            yield RootValue(Root(index.source.path, qualname, node.lineno, "class", instances), cls, scope)
+            lines = _head(node, directives)
+            instances, inputs = _said("instance", lines, directives), _said("inputs", lines, directives)
+            root = Root(index.source.path, qualname, node.lineno, "class", instances, next(iter(inputs), None))
+            yield RootValue(root, cls, scope)
     if any(word in index.source.text for word in _WORDS):
         yield from _functions(vm, scope, directives)
+
+
+def _head(node: ast.ClassDef | ast.FunctionDef, directives: Directives) -> range:
+    """The lines of a definition up to its body, and the one above with those above it that speak to fxlint too."""
+    first = min([node.lineno, *(decorator.lineno for decorator in node.decorator_list)]) - 1
+    while first in directives and first - 1 in directives:
+        first -= 1
+    return range(first, node.body[0].lineno)
+
+
+def _said(word: str, lines: range, directives: Directives) -> tuple[str, ...]:
+    """The values that comments on these lines give to a word."""
+    return tuple(value for line in lines for name, value in directives.get(line, ()) if name == word and value)
 
 
 def _class_value(vm: Machine, scope: ModuleScope, qualname: str, node: ast.ClassDef) -> Class | None:
@@ -77,16 +88,14 @@ def _is_traceable(vm: Machine, cls: Class) -> bool:
     return not cls.complete and isinstance(owner, Class) and isinstance(classes.find(vm, cls, "__init__"), Function)
 
 
-def _functions(
-    vm: Machine, scope: ModuleScope, directives: dict[int, list[tuple[str, str | None]]]
-) -> Iterator[RootValue]:
+def _functions(vm: Machine, scope: ModuleScope, directives: Directives) -> Iterator[RootValue]:
     """Functions, and module objects made at the top level, that are handed to the tracer or marked."""
     index = scope.index
     handed = _handed_to_tracer(index)
     for node in index.source.tree.body:
         if isinstance(node, ast.FunctionDef):
             name = node.name
-            lines = range(min([node.lineno, *(d.lineno for d in node.decorator_list)]) - 1, node.body[0].lineno)
+            lines = _head(node, directives)
         elif isinstance(node, ast.Assign) and isinstance(node.targets[0], ast.Name):
             name = node.targets[0].id
             lines = range(node.lineno - 1, (node.end_lineno or node.lineno) + 1)
@@ -95,7 +104,8 @@ def _functions(
         if name in handed or any(word == "trace" for line in lines for word, _ in directives.get(line, ())):
             value = names.global_name(vm, scope, name)
             if isinstance(value, Function) or (isinstance(value, Instance) and classes.is_module(vm, value)):
-                yield RootValue(Root(index.source.path, name, node.lineno, "function"), value, scope)
+                inputs = next(iter(_said("inputs", lines, directives)), None)
+                yield RootValue(Root(index.source.path, name, node.lineno, "function", inputs=inputs), value, scope)
 
 
 def _handed_to_tracer(index: ModuleIndex) -> set[str]:

@@ -12,7 +12,7 @@ from pathlib import Path
 
 from fxlint.findings import Location
 
-_DIRECTIVE = re.compile(r"#\s*fxlint:\s*(?P<name>trace|instance)\b\s*(?:=\s*(?P<value>.+?))?\s*$")
+_DIRECTIVE = re.compile(r"#\s*fxlint:\s*(?P<name>trace|instance|inputs)\b\s*(?:=\s*(?P<value>.+?))?\s*$")
 
 
 class UnreadableSource(Exception):  # noqa: N818 - it says what the source is
@@ -57,7 +57,7 @@ class SourceFile:
         return text if len(text) <= 80 else text[:77] + "..."
 
     def directives(self) -> dict[int, list[tuple[str, str | None]]]:
-        """``# fxlint: trace`` and ``# fxlint: instance=...`` comments by line."""
+        """The comments ``# fxlint: trace``, ``# fxlint: instance=...`` and ``# fxlint: inputs=...`` by line."""
         found: dict[int, list[tuple[str, str | None]]] = {}
         if "fxlint:" not in self.text:
             return found
@@ -102,7 +102,7 @@ def parse(path: str, text: str) -> SourceFile:
     except SyntaxError as error:
         raise UnreadableSource(f"could not parse: {error.msg}", error.lineno) from None
     except (ValueError, RecursionError, MemoryError) as error:
-        raise UnreadableSource(f"could not parse: {error or type(error).__name__}") from None
+        raise UnreadableSource(f"could not parse: {str(error) or type(error).__name__}") from None
     return SourceFile(path, text, tree, text.split("\n"))
 
 

@@ -14,9 +14,9 @@ found comes from a survey, see ``instances/survey.py``. A suggestion has an "id"
 only if tracing comes to one of these lines.
 
 Answers are messages {"file", "kind", ...}: "stage" as it goes on; "failed" where the file could not be imported; per
-root "stock" (with "instance"), "refused" (a declared "instance" that cannot be used), "recording", "suggestion" (with
-"suggestion": id) and "ended" when all is said, with "reason" where the root could not be traced; "done" after the last
-root of a file. A message may "allow" so many seconds to the next one.
+root "stock" (with "instance"), "refused" (a declared "what", "instance" or "inputs", whose "text" cannot be used),
+"recording", "suggestion" (with "suggestion": id) and "ended" when all is said, with "reason" where the root could not
+be traced; "done" after the last root of a file. A message may "allow" so many seconds to the next one.
 """
 
 from __future__ import annotations
@@ -55,7 +55,7 @@ from .messages import Message
 from .process import CAN_FORK, Ending, Limits, Send, supervised
 from .recorder import Key
 from .stock import Stock, stock
-from .suggestions import about_meta, try_suggestion
+from .suggestions import about_meta, try_inputs, try_suggestion
 
 Spec = Mapping[str, Any]
 
@@ -225,12 +225,25 @@ def _trace_root(root: Spec, module: ModuleType, send: Send, settings: Settings) 
         except CannotBuildError as error:
             reason = reason or str(error)
             if candidate.text in root["instances"]:
-                send({"kind": "refused", "instance": candidate.text, "reason": str(error)})
+                send({"kind": "refused", "what": "instance", "text": candidate.text, "reason": str(error)})
     if usable is None:
         send({"kind": "ended", "reason": reason, "place": None})
         return
+    root = _with_usable_inputs(root, usable[0], module, send, settings)
     _try_all(root, *usable, module, send, settings)
     send({"kind": "ended", "reason": None, "place": None})
+
+
+def _with_usable_inputs(root: Spec, candidate: Candidate, module: ModuleType, send: Send, settings: Settings) -> Spec:
+    """The root without example inputs on which the module as it stands cannot be run."""
+    if root["inputs"] is None:
+        return root
+    send({"kind": "stage", "next": "checking", "allow": settings.limits.seconds + GRACE})
+    answer = _isolated(lambda: try_inputs(root["inputs"], candidate, module, settings.user), settings)
+    if answer["reason"] is None:
+        return root
+    send({"kind": "refused", "what": "inputs", "text": root["inputs"], "reason": answer["reason"]})
+    return {**root, "inputs": None}
 
 
 @dataclass(frozen=True)
@@ -267,7 +280,7 @@ def _try_all(root: Spec, candidate: Candidate, way: _Way, module: ModuleType, se
         else:
             room -= 1
             send({"kind": "stage", "allow": settings.limits.seconds + GRACE})
-            outcome = _isolated(suggestion, candidate, module, root, settings)
+            outcome = _tried(suggestion, candidate, module, root, settings)
         send({**outcome, "kind": "suggestion", "suggestion": suggestion["id"]})
 
 
@@ -311,19 +324,20 @@ def _stock(candidate: Candidate, settings: Settings, send: Send) -> tuple[Builde
     return build, done, executed
 
 
-def _isolated(suggestion: Spec, candidate: Candidate, module: ModuleType, root: Spec, settings: Settings) -> Message:
-    """Try a suggestion in a process of its own."""
+def _tried(suggestion: Spec, candidate: Candidate, module: ModuleType, root: Spec, settings: Settings) -> Message:
+    """The outcome of a suggestion, which may change the process that it is tried in for good."""
+    if not CAN_FORK and not set(suggestion) <= {"id", "expr", "at"}:
+        return {"verdict": "not-run", "reason": "it needs a process of its own, and this system cannot fork one"}
+    return _isolated(lambda: try_suggestion(suggestion, candidate, module, root, settings.user), settings)
+
+
+def _isolated(job: Callable[[], Message], settings: Settings) -> Message:
+    """The answer of a job in a process of its own, where one can be forked."""
     if not CAN_FORK:
-        if not set(suggestion) <= {"id", "expr", "at"}:
-            return {"verdict": "not-run", "reason": "it needs a process of its own, and this system cannot fork one"}
-        return try_suggestion(suggestion, candidate, module, root, settings.user)
+        return job()
     answers: list[Message] = []
     ending = supervised(
-        lambda out: out(try_suggestion(suggestion, candidate, module, root, settings.user)),
-        answers.append,
-        settings.limits,
-        settings.user.is_user,
-        settings.orphaned,
+        lambda out: out(job()), answers.append, settings.limits, settings.user.is_user, settings.orphaned
     )
     if answers:
         return answers[0]

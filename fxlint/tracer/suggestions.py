@@ -49,6 +49,23 @@ def try_suggestion(
         return {"verdict": "not-run", "reason": f"trying it raised {told_in_a_line(error, user)}"}
 
 
+def try_inputs(inputs: str, candidate: Candidate, module: ModuleType, user: UserCode) -> dict[str, Any]:
+    """The "reason" for which outputs on example inputs cannot be compared; None where the module runs on them."""
+    reason = None
+    try:
+        given = evaluate(inputs, module)
+        if isinstance(given, tuple):
+            with torch.no_grad():
+                Builder(candidate, user, "cpu")()(*given)
+        else:
+            reason = f"{inputs} is a {type(given).__name__}, not a tuple"
+    except CannotBuildError as error:
+        reason = str(error)
+    except BaseException as error:
+        reason = told_in_a_line(error, user)
+    return {"reason": reason}
+
+
 def _concrete(expr: str, module: ModuleType) -> dict[str, Any]:
     concrete = evaluate(expr, module)
     if not isinstance(concrete, dict):

@@ -30,8 +30,8 @@ class Project:
         path.write_text(header + textwrap.dedent(text).lstrip("\n"), encoding="utf-8")
         return str(path)
 
-    def root(self, path, qualname="Net", kind="class", instances=()):
-        root = Root(path, qualname, self.line(path, qualname.rpartition(".")[2]), kind, tuple(instances))
+    def root(self, path, qualname="Net", kind="class", instances=(), inputs=None):
+        root = Root(path, qualname, self.line(path, qualname.rpartition(".")[2]), kind, tuple(instances), inputs)
         self.modules.append(ModuleReport(root, Predicted("unknown", reason="predicted by hand")))
         return root
 

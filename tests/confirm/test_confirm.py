@@ -136,6 +136,26 @@ class TestTheFirstInputs:
         assert (suggestion.checked.verdict, suggestion.checked.equal_outputs, suggestion.safe) == ("traces", True, True)
         assert "torch.relu" in suggestion.checked.graph.text
 
+    @pytest.mark.parametrize(
+        ("inputs", "reason"),
+        [
+            ("(torch.randn(3), 1, 2, 3)", "TypeError: Net.forward() takes"),
+            ("(nowhere,)", "NameError: name 'nowhere' is not defined"),
+            ("torch.randn(3)", "torch.randn(3) is a Tensor, not a tuple"),
+        ],
+    )
+    def test_inputs_that_cannot_be_used_are_told_and_cost_the_comparison_only(self, project, inputs, reason):
+        text = "class Net(nn.Module):\n    def forward(self, x):\n        return x / len(x)\n"
+        root = project.root(project.write("net.py", text), inputs=inputs)
+        wrap = Suggestion("wrap", "wrap it", (Edit(Location(root.path, 1, 1, 1, 1), ""),), wrap="len")
+        project.finding(root, "len(x)", "len.call", suggestions=[wrap])
+        outcome = project.confirm()
+        check = outcome.findings[0].suggestions[0].checked
+        assert (check.verdict, check.equal_outputs) == ("traces", None)
+        (problem,) = outcome.problems
+        assert (problem.path, problem.line, problem.stage) == (root.path, root.line, "confirm")
+        assert problem.message.startswith(f"inputs of Net not used: {reason}")
+
 
 def as_dict(finding):
     return {name: getattr(finding, name) for name in finding.__dataclass_fields__}

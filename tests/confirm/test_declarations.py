@@ -10,11 +10,11 @@ from fxlint.findings import Root
 def told(tmp_path):
     """The slips in a file net.py of this text, with class ``Net`` a root, and in a configuration."""
 
-    def tell(text="", instances=None, declared=()):
+    def tell(text="", instances=None, declared=(), inputs=None):
         path = tmp_path / "net.py"
         path.write_text(text, encoding="utf-8")
-        root = Root(str(path), "Net", 1, "class", tuple(declared))
-        problems = slips([root], [str(path)], instances or {}, "fxlint.toml", (tmp_path,))
+        root = Root(str(path), "Net", 1, "class", tuple(declared), inputs)
+        problems = slips([root], [str(path)], {"instances": instances or {}}, "fxlint.toml", (tmp_path,))
         assert {problem.stage for problem in problems} <= {"confirm"}
         return [(problem.path.rpartition("/")[2], problem.line, problem.message) for problem in problems]
 
@@ -26,7 +26,11 @@ def told(tmp_path):
     [
         ("instnace=Net(4)", "says nothing to fxlint; did you mean `instance`?"),
         ("trce", "says nothing to fxlint; did you mean `trace`?"),
-        ("skip", "says nothing to fxlint; known are `instance=...` and `trace`"),
+        ("skip", "says nothing to fxlint; known are `instance=...`, `inputs=...` and `trace`"),
+        ("input=(x,)", "says nothing to fxlint; did you mean `inputs`?"),
+        ("inputs=(x,", "is no expression: '(' was never closed"),
+        ("inputs (x,)", "is not understood; write `inputs=` and a tuple of example inputs"),
+        ("inputs=(y,)", "stands beside no module class with a forward"),
         ("instance=Net(4", "is no expression: '(' was never closed"),
         ("instance Net(4)", "is not understood; write `instance=` and an expression that makes one"),
         ("instance=", "is not understood; write `instance=` and an expression that makes one"),
@@ -41,7 +45,8 @@ def test_a_comment(told, comment, message):
 
 def test_comments_that_are_right_and_text_that_is_no_comment(told):
     text = '"""Say `# fxlint: instnace=Net(1)`."""\nclass Net:  # fxlint: instance=Net(4)\n    pass\n# fxlint: trace\n'
-    assert told(text, declared=["Net(4)"]) == []
+    text += "# fxlint: inputs=(x,)"
+    assert told(text, declared=["Net(4)"], inputs="(x,)") == []
 
 
 @pytest.mark.parametrize(

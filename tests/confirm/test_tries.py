@@ -133,6 +133,11 @@ class TestWhatComesBack:
         way = self.outcome(path, one, trace(one, FAILS), trace(one, TRACES))
         assert (way.checked, way.safe) == (TRACES, True)
 
+    def test_outputs_that_differ_on_one_root_count_more_than_equal_ones_on_another(self, path):
+        one = replace(path, 2, "one")
+        differs = Check("traces", equal_outputs=False)
+        assert self.outcome(path, one, trace(one, TRACES), trace(one, differs)).checked == differs
+
     @pytest.mark.parametrize("equal", [False, None])
     def test_nothing_is_safe_that_was_not_seen_to_give_the_same(self, path, equal):
         one = replace(path, 2, "one")

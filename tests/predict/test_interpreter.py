@@ -699,3 +699,26 @@ def test_several_processes_say_the_same_as_one(tmp_path):
         (tmp_path / f"part{number}.py").write_text(HEADER + forward("return len(x)") + "#" * 400_000)
     paths = sorted(str(path) for path in tmp_path.glob("*.py"))
     assert predict(paths, RULES, jobs=2) == predict(paths, RULES)
+
+
+def test_comments_declare_instances_and_inputs_for_what_they_stand_at(tmp_path):
+    source = """
+    # fxlint: instance=Net(8)
+    # fxlint: instance=Net(9)
+    class Net(nn.Module):  # fxlint: inputs=(torch.randn(2, 8),)
+        def __init__(self, n):
+            super().__init__()
+
+        def forward(self, x):
+            return x
+
+    # fxlint: trace
+    # fxlint: inputs=(torch.randn(3),)
+    def double(x):
+        return 2 * x
+    """
+    path = tmp_path / "model.py"
+    path.write_text(HEADER + textwrap.dedent(source))
+    net, double = (module.root for module in predict([str(path)], RULES).modules)
+    assert (net.instances, net.inputs) == (("Net(8)", "Net(9)"), "(torch.randn(2, 8),)")
+    assert (double.qualname, double.instances, double.inputs) == ("double", (), "(torch.randn(3),)")

@@ -2,7 +2,7 @@
 
 import pytest
 
-from fxlint.project.source import UnreadableSource, decode
+from fxlint.project.source import UnreadableSource, decode, parse
 
 
 @pytest.mark.parametrize(
@@ -31,3 +31,15 @@ def test_text(raw, text):
 def test_what_is_no_text(raw, reason):
     with pytest.raises(UnreadableSource, match=reason):
         decode(raw)
+
+
+@pytest.mark.parametrize("text", ["x = " + "(" * 5000 + ")" * 5000, "x = " + "-" * 100_000 + "1", "x = 1\n  y"])
+def test_what_python_cannot_parse_has_a_reason(text):
+    with pytest.raises(UnreadableSource, match=r"could not parse: \w"):
+        parse("a.py", text)
+
+
+def test_what_comments_say_to_fxlint():
+    text = "# fxlint: trace\n# fxlint: instance=Net(8)\n# fxlint: inputs = (x,)\n# fxlint: other=1\n"
+    found = parse("a.py", text).directives()
+    assert found == {1: [("trace", None)], 2: [("instance", "Net(8)")], 3: [("inputs", "(x,)")]}
