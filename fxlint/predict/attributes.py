@@ -12,6 +12,7 @@ from fxlint.predict.machine import Machine
 from fxlint.predict.scopes import Frame
 from fxlint.predict.values import (
     MAYBE,
+    PROXY,
     REAL_TENSOR,
     UNKNOWN,
     Bound,
@@ -39,7 +40,6 @@ from fxlint.predict.values import (
     likely_of,
 )
 
-PROXY: Final = "torch.fx.proxy.Proxy"
 # Attributes of torch.Tensor that are no methods and no tensors: what they give is an ordinary Python value.
 _TENSOR_VALUES: Final = frozenset(
     "shape device dtype ndim layout is_cuda is_sparse is_quantized is_meta is_cpu is_leaf requires_grad itemsize "

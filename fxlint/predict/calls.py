@@ -5,11 +5,12 @@ from __future__ import annotations
 import ast
 from collections.abc import Callable, Hashable
 from dataclasses import replace
+from functools import partial
 from typing import Final
 
 from fxlint.predict import classes, containers, evaluate, library, memo, modules, statements
 from fxlint.predict.arguments import Arguments
-from fxlint.predict.machine import MAX_DEPTH, MAX_STEPS, Machine, PathEnd, Unwind
+from fxlint.predict.machine import MAX_DEPTH, Machine, PathEnd, Unwind
 from fxlint.predict.scopes import Frame, Scope
 from fxlint.predict.values import (
     MAYBE,
@@ -39,6 +40,7 @@ from fxlint.predict.values import (
     key_of,
     may_be_traced,
     may_hold_traced,
+    same,
 )
 
 MAX_RECURSION: Final = 2
@@ -167,8 +169,28 @@ def _call_unknown(vm: Machine, frame: Frame, callee: Unknown, args: Arguments, n
 def _call_opaque(vm: Machine, args: Arguments, node: ast.AST) -> Value:
     """A callable that is not known, such as a layer given as an argument: Proxies in, a Proxy out."""
     if args.holds_traced() and vm.tracing:
-        return vm.assumed(node, library.first_traced(args))
+        return _answer_of_all(vm, args, node) or vm.assumed(node, library.first_traced(args))
     return MAYBE if args.may_hold_traced() else UNKNOWN
+
+
+def _answer_of_all(vm: Machine, args: Arguments, node: ast.AST) -> Const | None:
+    """What a method of an object that is not known answers, where the methods of that name in the file agree.
+
+    One that only may answer something else, and one that never returns, do not count where most are sure.
+    """
+    if not (isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute)):
+        return None
+    methods = classes.methods_named(vm, vm.frame.scope.module, node.func.attr)
+    answers = [
+        vm.trial(method.node, partial(call_function, vm, vm.frame, method, args.after(UNKNOWN), node))
+        for method in methods
+    ]
+    sure = [answer for answer in answers if isinstance(answer, Const)]
+    if not sure or any(not same(sure[0], other) for other in sure):
+        return None
+    known = [answer for answer in answers if answer is not None]
+    assumed = [answer for answer in known if isinstance(answer, Traced) and answer.assumed]
+    return sure[0] if len(sure) + len(assumed) == len(known) and len(sure) > len(assumed) else None
 
 
 def _wrapped(wraps: Wraps, args: Arguments) -> Value:
@@ -210,9 +232,35 @@ def call_function(vm: Machine, frame: Frame, function: Function, args: Arguments
         return MAYBE
     variables = bind_arguments(vm, function, args, node)
     by_itself = not (vm.tracing and args.may_hold_traced())
-    if by_itself and not function.module.index.linted and vm.limit == MAX_STEPS:
-        return vm.aside(function.node, lambda: _run_or_recall(vm, function, variables, node, same_code))
+    if by_itself and not function.module.index.linted:
+        run = partial(_run_or_recall, vm, function, variables, node, same_code)
+        return vm.aside(function.node, run, lambda: _declared(vm, function, variables))
     return _run_or_recall(vm, function, variables, node, same_code)
+
+
+_DECLARED: Final[dict[str, Callable[[], Value]]] = {
+    "builtins.dict": lambda: Mapping({}, UNKNOWN),
+    "typing.Dict": lambda: Mapping({}, UNKNOWN),
+    "builtins.list": lambda: Sequence("list", [], UNKNOWN),
+    "typing.List": lambda: Sequence("list", [], UNKNOWN),
+}
+
+
+def _declared(vm: Machine, function: Function, variables: dict[str, Value]) -> Value:
+    """What a function that was not run to its end returns: a container, where its annotation says so."""
+    if function.name == "__init__":
+        created = next(iter(variables.values()), None)
+        if isinstance(created, Instance):
+            created.open = True  # attributes that were not seen being set
+        return NONE
+    annotation = None if isinstance(function.node, ast.Lambda) else function.node.returns
+    while isinstance(annotation, ast.Subscript):
+        annotation = annotation.value
+    if annotation is None:
+        return UNKNOWN
+    declared = evaluate.expression(vm, Frame(function.scope, None, None), annotation)
+    make = _DECLARED.get(declared.name) if isinstance(declared, External) else None
+    return make() if make is not None else UNKNOWN
 
 
 def _run_or_recall(

@@ -10,7 +10,7 @@ from typing import Final
 from fxlint.predict import calls, evaluate, memo, modules, names
 from fxlint.predict.arguments import Arguments
 from fxlint.predict.machine import MAX_DEPTH, Machine, OutOfBudget, PathEnd, Unwind
-from fxlint.predict.scopes import Frame, Scope
+from fxlint.predict.scopes import Frame, ModuleScope, Scope
 from fxlint.predict.values import (
     MAYBE,
     NONE,
@@ -259,6 +259,20 @@ def find(vm: Machine, cls: Class | External, name: str) -> Value | None:
         elif vm.facts.has_attribute(base.name, name) and name not in {"__init__", "__getattr__", "__setattr__"}:
             return None
     return None
+
+
+def methods_named(vm: Machine, module: ModuleScope, name: str) -> list[Function]:
+    """The methods of that name in the classes of one file."""
+    if name not in module.methods:
+        found = []
+        for qualname, node in module.index.classes():
+            if any(isinstance(member, ast.FunctionDef) and member.name == name for member in node.body):
+                cls = names.global_name(vm, module, qualname)
+                method = own_member(vm, cls, name) if isinstance(cls, Class) else None
+                if isinstance(method, Function):
+                    found.append(method)
+        module.methods[name] = found
+    return module.methods[name]
 
 
 def owner_of(vm: Machine, cls: Class, name: str) -> Class | External | None:

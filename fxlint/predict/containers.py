@@ -30,6 +30,7 @@ from fxlint.predict.values import (
     Value,
     const,
     holds_traced,
+    is_of_tracing,
     join,
     join_all,
     key_of,
@@ -373,8 +374,9 @@ def _sequence_slice(vm: Machine, container: Sequence, key: Slice, node: ast.AST)
 
 def mapping_item(vm: Machine, container: Mapping, key: Value, node: ast.AST) -> Value:
     """Look a key up; a Proxy as key is never found."""
-    if isinstance(key, Traced) and key_of(key) not in container.items:
-        vm.event("key.lookup", node, origin=key.origin, exception="KeyError")
+    if is_of_tracing(key) and key_of(key) not in container.items:
+        origin = key.origin if isinstance(key, Traced) else None
+        vm.event("key.lookup", node, origin=origin, exception="KeyError")
         return _any_entry(container)
     known = key_of(key)
     if known is not None and known in container.items:

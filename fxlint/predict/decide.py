@@ -35,7 +35,9 @@ from fxlint.predict.values import (
     Unknown,
     Value,
     const,
+    is_of_tracing,
     join,
+    key_of,
     likely_of,
     may_be_traced,
     same,
@@ -407,8 +409,8 @@ def member(vm: Machine, frame: Frame, left: Value, right: Value, node: ast.AST) 
                 return UNKNOWN
         return _among(vm, left, right.items, right.rest is not None)
     if isinstance(right, Mapping):
-        if isinstance(left, Traced):
-            return FALSE if right.rest is None else UNKNOWN
+        if is_of_tracing(left) and (right.rest is None or not may_be_traced(right.rest)):
+            return const(key_of(left) in right.items)
         return _among(vm, left, [pair[0] for pair in right.items.values()], right.rest is not None)
     if isinstance(left, Const) and isinstance(right, Const):
         return evaluate.fold(lambda one, other: one in other, left, right)

@@ -8,6 +8,7 @@ few functions that call back into the code under lint.
 from __future__ import annotations
 
 import ast
+import builtins
 import operator
 import string
 from collections.abc import Callable
@@ -21,6 +22,7 @@ from fxlint.predict.values import (
     FALSE,
     MAYBE,
     NONE,
+    PROXY,
     REAL_TENSOR,
     TRUE,
     UNKNOWN,
@@ -47,6 +49,7 @@ from fxlint.predict.values import (
     Wraps,
     const,
     holds_traced,
+    is_of_tracing,
     join,
     join_all,
     key_of,
@@ -72,12 +75,19 @@ def call(vm: Machine, frame: Frame, callee: External, args: Arguments, node: ast
     model = _MODELS.get(name)
     if model is not None:
         return model(vm, frame, args, node)
+    if _is_exception(name):
+        return Instance(External(name), open=True)
     if vm.facts.kind(name) == "class" and classes.is_module_class(vm, External(name)):
         return modules.create(vm, frame, External(name), args, node)
     if name.startswith("math.") and args.holds_traced() and callee.patched:
         vm.note("math.recorded", node, origin=_origin(args), callee=name)
         return vm.traced(node, first_traced(args))
     return measured(vm, name, args, node, patched=callee.patched)
+
+
+def _is_exception(name: str) -> bool:
+    found = getattr(builtins, name.removeprefix("builtins."), None)
+    return isinstance(found, type) and issubclass(found, BaseException)
 
 
 def _split_union(args: Arguments) -> tuple[list[Value], Callable[[Value], Arguments]] | None:
@@ -488,6 +498,9 @@ def _lookup(
         return value
     if isinstance(key, Traced):
         vm.note("silent.key", node, origin=key.origin)
+    filled_before = receiver.rest is None or not may_hold_traced(receiver.rest)
+    if is_of_tracing(key) and filled_before and default is not None and name != "setdefault":
+        return default
     if name == "setdefault" and default is not None and receiver.rest is None and known is not None:
         vm.heap.refill(receiver, {**receiver.items, known: (key, default)}, None)
     if known is not None and receiver.rest is None:
@@ -818,7 +831,7 @@ def _type(vm: Machine, frame: Frame, args: Arguments, node: ast.AST) -> Value:
     value = args.get(0, "")
     if isinstance(value, Traced):
         vm.note("silent.isinstance", node, origin=value.origin)
-        return External("torch.fx.proxy.Proxy")
+        return External(PROXY)
     if isinstance(value, Instance):
         return value.cls
     if isinstance(value, Const):

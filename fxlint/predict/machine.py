@@ -30,6 +30,7 @@ if TYPE_CHECKING:
 MAX_DEPTH: Final = 60
 MAX_STEPS: Final = 120_000
 MAX_STEPS_ASIDE: Final = 1_500
+MIN_STEPS_ASIDE: Final = 350
 
 
 class PathEnd(Exception):
@@ -145,12 +146,18 @@ class Machine:
         if self.steps > self.limit:
             raise OutOfBudget
 
-    def aside(self, what: ast.AST, run: Callable[[], Value]) -> Value:
-        """Work that tracing hardly depends on: what takes many steps is not worth knowing, nor trying again."""
+    def aside(self, what: ast.AST, run: Callable[[], Value], instead: Callable[[], Value] = lambda: UNKNOWN) -> Value:
+        """Work that tracing hardly depends on: what takes many steps is not worth knowing, nor trying again.
+
+        Work inside of such work gets half of the steps that are left, so that the inner one is given up first.
+        """
         if id(what) in self.costly:
-            return UNKNOWN
+            return instead()
         limit, depth, handlers, mark = self.limit, len(self.frames), len(self.handlers), self.heap.mark()
-        self.limit = min(limit, self.steps + MAX_STEPS_ASIDE)
+        steps = MAX_STEPS_ASIDE if limit - self.steps > 2 * MAX_STEPS_ASIDE else (limit - self.steps) // 2
+        if steps < MIN_STEPS_ASIDE:
+            return run()
+        self.limit = self.steps + steps
         try:
             return run()
         except OutOfBudget:
@@ -159,9 +166,25 @@ class Machine:
             del self.frames[depth:], self.handlers[handlers:]
             self.heap.rollback(mark)
             self.costly[id(what)] = what
-            return UNKNOWN
         finally:
             self.limit = limit
+        return instead()
+
+    def trial(self, what: ast.AST, run: Callable[[], Value]) -> Value | None:
+        """The value of a call that is perhaps made; nothing that it does is kept. None where no way leads out of it."""
+        mark, guards, depth, handlers = self.heap.mark(), len(self.guards), len(self.frames), len(self.handlers)
+        events, seen, unresolved = self.events, self.seen, self.unresolved
+        failed, unlikely = self.failed, self.unlikely
+        self.events, self.seen, self.unresolved = [], {}, {}
+        try:
+            return self.aside(what, run)
+        except (PathEnd, Unwind):
+            return None
+        finally:
+            del self.guards[guards:], self.frames[depth:], self.handlers[handlers:]
+            self.heap.rollback(mark)
+            self.events, self.seen, self.unresolved = events, seen, unresolved
+            self.failed, self.unlikely = failed, unlikely
 
     @contextmanager
     def uncharged(self) -> Iterator[None]:

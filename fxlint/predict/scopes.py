@@ -18,6 +18,7 @@ class ModuleScope:
     index: ModuleIndex
     values: dict[str, Value | None] = field(default_factory=dict)
     pending: set[str] = field(default_factory=set)
+    methods: dict[str, list[Function]] = field(default_factory=dict)  # by name, of all classes
     registered: bool = False  # the decorated definitions of the module have been looked at
 
     @property

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from fxlint.predict.scopes import ModuleScope, Scope
 
 MAX_OPTIONS: Final = 6
+PROXY: Final = "torch.fx.proxy.Proxy"
 
 
 _clock = itertools.count(1).__next__
@@ -309,6 +310,11 @@ def key_of(value: Value) -> Hashable | None:
     if isinstance(value, (Class, Function, Instance, Traced)):
         return ("object", id(value))
     return None
+
+
+def is_of_tracing(key: Value) -> bool:
+    """A Proxy or its class: no container that was filled before tracing has it as a key."""
+    return isinstance(key, Traced) or (isinstance(key, External) and key.name == PROXY)
 
 
 def is_empty_display(value: Value) -> TypeGuard[Sequence | Mapping]:

@@ -641,6 +641,75 @@ class TestRegistries:
         check(tmp_path, source, "fails")
 
 
+class TestPackagesThatDispatchByType:
+    """What other packages do with a tensor, read from their source: a Proxy is none of the types they know."""
+
+    BACKENDS = """
+    known = {}
+    loaded = {}
+
+    class Backend:
+        def takes(self, tensor):
+            raise NotImplementedError
+
+    class ForTorch(Backend):
+        def takes(self, tensor):
+            return isinstance(tensor, torch.Tensor)
+
+    class ForNumpy(Backend):
+        def __init__(self):
+            import numpy
+            self.np = numpy
+
+        def takes(self, tensor):
+            return isinstance(tensor, self.np.ndarray)
+
+    def backend_of(tensor):
+        found = known.get(type(tensor), None)
+        if found is not None:
+            return found
+        for backend in loaded.values():
+            if backend.takes(tensor):
+                known[type(tensor)] = backend
+                return backend
+        raise RuntimeError(f"no backend for {type(tensor)}")
+
+    def flat(tensor):
+        return backend_of(tensor).flat(tensor)
+    """
+
+    def test_none_of_the_classes_takes_a_proxy(self, tmp_path):
+        source = forward("return flat(x)  # error", extra="from backends import flat")
+        check(tmp_path, source, "fails", backends=self.BACKENDS)
+
+    def test_a_handler_of_that_type_catches_it(self, tmp_path):
+        body = "try:\n    return flat(x)\nexcept RuntimeError:\n    return x.flatten()"
+        check(tmp_path, forward(body, extra="from backends import flat"), "traces", backends=self.BACKENDS)
+
+    def test_a_table_that_takes_long_to_make_is_one_all_the_same(self, tmp_path):
+        plans = """
+        from typing import Dict
+
+        def plans() -> Dict[int, str]:
+            result = {}
+            for i in range(60):
+                for j in range(60):
+                    result[i] = f"{i}-{j}"
+            return result
+
+        class Plan(nn.Module):
+            def __init__(self):
+                super().__init__()
+                self.plans = plans()
+                self.late = True
+
+            def forward(self, x):
+                return self.plans[x.ndim] if self.late else x
+        """
+        source = forward("return self.plan(x)  # error", "self.plan = Plan()", extra="from plan import Plan")
+        check(tmp_path, source, "fails", plan=plans)
+
+
 def test_a_module_imported_by_name_is_looked_into(tmp_path):
     extra = """
     import importlib
