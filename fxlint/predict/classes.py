@@ -88,7 +88,12 @@ def _tell_bases(vm: Machine, cls: Class) -> None:
 
 
 def set_member(vm: Machine, cls: Class, name: str, value: Value) -> None:
-    """``cls.name = value``, as decorators of classes and ``__init_subclass__`` do."""
+    """``cls.name = value``, as decorators of classes and ``__init_subclass__`` do.
+
+    What is made of a function in a way that is not known, such as a copy of its code, is taken to be like it.
+    """
+    if isinstance(value, Unknown) and isinstance(find(vm, cls, name), (Function, Decorated)):
+        return
     own_member(vm, cls, name)  # a branch that does not assign leaves what the body binds
     vm.heap.put(cls.members, name, value)
 

@@ -483,6 +483,23 @@ class TestWhatReplacesForward:
         """
         check(tmp_path, source, "fails")
 
+    def test_a_base_that_copies_the_forward_for_its_subclasses(self, tmp_path):
+        extra = """
+        from types import FunctionType
+
+        class Base(nn.Module):
+            def __init_subclass__(cls):
+                forward = cls.forward
+                cls.forward = FunctionType(forward.__code__.replace(co_name=cls.__name__), forward.__globals__)
+
+            def forward(self, x):
+                return len(x)  # error
+
+        class Net(Base):
+            pass
+        """
+        check(tmp_path, extra, "fails")
+
     def test_a_class_decorator(self, tmp_path):
         source = """
         import functools
