@@ -306,8 +306,7 @@ def test_no_confirm_runs_no_code(stages, fxlint):
 
 def test_the_command_line_goes_before_the_configuration(stages, fxlint):
     Path("fxlint.toml").write_text(
-        "timeout = 3\npython = 'no-such-python'\n[instances]\n'model:Net' = 'Net(8)'\n"
-        "[inputs]\n'model:Net' = '(1,)'\n"
+        "timeout = 3\npython = 'no-such-python'\n[instances]\n'model:Net' = 'Net(8)'\n[inputs]\n'model:Net' = '(1,)'\n"
     )
     fxlint("model.py", "--timeout", "5", "--python", sys.executable)
     assert stages.settings == {

@@ -35,6 +35,7 @@ from fxlint.predict.values import (
     Unknown,
     Value,
     Wraps,
+    clock,
     join,
     join_all,
     key_of,
@@ -267,27 +268,35 @@ def _run_or_recall(
     vm: Machine, function: Function, variables: dict[str, Value], node: ast.AST, same_code: int
 ) -> Value:
     """Run the function, or use the summary of a call that saw the same."""
-    if vm.handlers or same_code:
+    if vm.handlers:
         return run_function(vm, function, variables, node)
     values = list(variables.values())
     known = memo.key(values)
     if known is None:
         return run_function(vm, function, variables, node)
+    state = memo.visible(vm, function, values)
     # A function's own scope tells closures apart; what a raise does depends on whether the path is guarded.
-    place = (id(function.node), id(function.scope), known, vm.tracing, bool(vm.guards), vm.heap.differences())
+    place = (id(function.node), id(function.scope), known, vm.tracing, bool(vm.guards), same_code, state.key)
     summary = vm.summaries.get(place)
     if summary is not None:
         return memo.replay(vm, summary, node, values)
-    return _summarise(vm, function, variables, node, place)
+    return _summarise(vm, function, variables, node, place, (*values, function, *state.kept))
 
 
-def _summarise(vm: Machine, function: Function, variables: dict[str, Value], node: ast.AST, place: Hashable) -> Value:
+def _summarise(
+    vm: Machine,
+    function: Function,
+    variables: dict[str, Value],
+    node: ast.AST,
+    place: Hashable,
+    kept: tuple[object, ...],
+) -> Value:
     """Run the function as if nothing had happened before, and keep what it did if it changed nothing outside."""
     values = list(variables.values())
     failed, unlikely, depth = vm.failed, vm.unlikely, len(vm.chain(node))
     outer, vm.events, vm.seen = (vm.events, vm.seen), [], {}
     guards, mark, reads, unresolved = len(vm.guards), vm.heap.mark(), vm.local_reads, len(vm.unresolved)
-    born = Sequence("tuple", []).born
+    born = clock()
     vm.failed, vm.unlikely = False, 0
     try:
         result = run_function(vm, function, variables, node)
@@ -298,14 +307,15 @@ def _summarise(vm: Machine, function: Function, variables: dict[str, Value], nod
         vm.events, vm.seen = outer
         for event in happened:
             vm.record(replace(event, first=event.first and not failed, likely=event.likely and not unlikely))
-    pure = vm.local_reads == reads and len(vm.unresolved) == unresolved and not vm.heap.differences(born, mark)
-    if pure:
+    same_for_all = vm.local_reads == reads and len(vm.unresolved) == unresolved
+    if same_for_all and not vm.heap.changed_since(mark, born):
         vm.summaries[place] = memo.Summary(
-            result,
+            memo.snapshot(result, born),
             tuple(replace(e, frames=e.frames[depth:], guards=e.guards[guards:]) for e in happened),
             inner_failed,
             memo.origins(values),
-            (*values, function),
+            born,
+            kept,
         )
     return result
 

@@ -12,8 +12,10 @@ from fxlint.predict.arguments import Arguments
 from fxlint.predict.machine import MAX_DEPTH, Machine, OutOfBudget, PathEnd, Unwind
 from fxlint.predict.scopes import Frame, ModuleScope, Scope
 from fxlint.predict.values import (
+    GLOBAL,
     MAYBE,
     NONE,
+    SHARED,
     UNKNOWN,
     Attributes,
     Class,
@@ -32,6 +34,7 @@ from fxlint.predict.values import (
     Unknown,
     Value,
     is_empty_display,
+    outlives,
 )
 
 MODULE: Final = "torch.nn.Module"
@@ -197,6 +200,7 @@ def own_member(vm: Machine, cls: Class, name: str) -> Value | None:
         except (PathEnd, Unwind, OutOfBudget):
             value = UNKNOWN
     cls.members[name] = value
+    outlives(value, GLOBAL)
     if names.is_registry(value):
         names.run_registrations(vm, cls.module)
     return value
@@ -368,6 +372,7 @@ def _shared_instance(vm: Machine, frame: Frame, cls: Class, args: Arguments, nod
         except BaseException:
             del vm.instances[place]
             raise
+    outlives(created, SHARED)
     return created
 
 

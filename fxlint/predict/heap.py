@@ -6,10 +6,10 @@ that of the writes, not of the size of the state.
 
 from __future__ import annotations
 
-from collections.abc import Hashable
+from collections.abc import Callable, Container, Hashable, Iterator
 from typing import Any, Final
 
-from fxlint.predict.values import UNKNOWN, Attributes, Const, Mapping, Sequence, Value, join, same
+from fxlint.predict.values import GLOBAL, UNKNOWN, Attributes, Const, Mapping, Sequence, Value, join, same
 
 MISSING: Final = object()
 _STATE: Final = "<state>"
@@ -20,36 +20,43 @@ Changes = dict[tuple[int, Hashable], tuple[Any, Hashable, Any]]
 class Heap:
     """Writes to dictionaries (scopes, attributes) and to containers, with undo.
 
-    ``_objects`` are the positions in the trail of writes to objects, as opposed to local variables.
+    ``_objects`` are the positions in the trail of writes to objects, as opposed to local variables. ``written`` are the
+    objects that the trail has writes to, with the number of them.
     """
 
-    __slots__ = ("_objects", "_trail")
+    __slots__ = ("_objects", "_trail", "written")
 
     def __init__(self) -> None:
         self._trail: list[tuple[Any, Hashable, Any]] = []
         self._objects: list[int] = []
+        self.written: dict[int, tuple[Any, int]] = {}
 
     def mark(self) -> int:
         return len(self._trail)
 
     def put(self, target: dict[Any, Any], key: Hashable, value: Any) -> None:
         if type(target) is Attributes:
-            self._objects.append(len(self._trail))
+            self._note(target)
         self._trail.append((target, key, target.get(key, MISSING)))
         target[key] = value
 
     def drop(self, target: dict[Any, Any], key: Hashable) -> None:
         if key in target:
             if type(target) is Attributes:
-                self._objects.append(len(self._trail))
+                self._note(target)
             self._trail.append((target, key, target[key]))
             del target[key]
 
     def refill(self, target: Sequence | Mapping, items: Any, rest: Value | None) -> None:
         """Replace the whole content of a sequence or mapping."""
-        self._objects.append(len(self._trail))
+        self._note(target)
         self._trail.append((target, _STATE, (target.items, target.rest)))
         target.items, target.rest = items, rest
+
+    def _note(self, target: Any) -> None:
+        self._objects.append(len(self._trail))
+        known = self.written.get(id(target))
+        self.written[id(target)] = (target, 1 if known is None else known[1] + 1)
 
     def changes(self, mark: int) -> Changes:
         """The current values of all that was written since ``mark``."""
@@ -61,16 +68,21 @@ class Heap:
         return found
 
     def rollback(self, mark: int) -> None:
+        while self._objects and self._objects[-1] >= mark:
+            target = self._trail[self._objects.pop()][0]
+            writes = self.written[id(target)][1]
+            if writes > 1:
+                self.written[id(target)] = (target, writes - 1)
+            else:
+                del self.written[id(target)]
         while len(self._trail) > mark:
             target, key, old = self._trail.pop()
             _restore(target, key, old)
-        while self._objects and self._objects[-1] >= mark:
-            self._objects.pop()
 
-    def forget(self) -> None:
-        """Keep all writes for good."""
-        self._trail.clear()
-        self._objects.clear()
+    def settle(self) -> None:
+        """Take the present state as the one that differences are told from, except for objects that roots share."""
+        self._objects = [position for position in self._objects if self._trail[position][0].born <= GLOBAL]
+        self.written = {place: entry for place, entry in self.written.items() if entry[0].born <= GLOBAL}
 
     def apply(self, changes: Changes) -> None:
         for target, key, value in changes.values():
@@ -85,24 +97,29 @@ class Heap:
             two = second[place][2] if place in second else base
             self._write(target, key, _join_states(one, two, likely_first))
 
-    def differences(self, born: int = 0, mark: int = 0) -> tuple[tuple[int, Hashable, int], ...]:
-        """What differs, of objects that are older than ``born`` (0: of all), from the state at ``mark``.
+    def differences(self, targets: Container[int]) -> tuple[tuple[Any, Hashable, Any], ...]:
+        """What differs, of these objects (by identity), from the state before the trail: (object, key, value).
 
-        Writes that a join has undone do not count; neither do local variables.
+        Writes that a join has undone do not count.
         """
+        return tuple(self._differences(0, lambda target: id(target) in targets))
+
+    def changed_since(self, mark: int, born: int) -> bool:
+        """Whether an object older than ``born`` differs from the state at ``mark``."""
+        return any(True for _ in self._differences(mark, lambda target: bool(target.born < born)))
+
+    def _differences(self, mark: int, concerned: Callable[[Any], bool]) -> Iterator[tuple[Any, Hashable, Any]]:
         before: dict[tuple[int, Hashable], tuple[Any, Any]] = {}
         for position in reversed(self._objects):
             if position < mark:
                 break
             target, key, old = self._trail[position]
-            if not born or target.born < born:
+            if concerned(target):
                 before[id(target), key] = (target, old)
-        found = []
-        for (place, key), (target, old) in before.items():
+        for (_, key), (target, old) in before.items():
             now = _current(target, key)
             if now is not old and not _alike(now, old):
-                found.append((place, key, id(now[0]) if isinstance(now, tuple) else id(now)))
-        return tuple(found)
+                yield target, key, now
 
     def widen(self, mark: int) -> None:
         """Join what was written since ``mark`` with the state before, for a loop of unknown length.

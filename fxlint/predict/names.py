@@ -11,6 +11,7 @@ from fxlint.predict import evaluate
 from fxlint.predict.machine import Machine, OutOfBudget, PathEnd, Unwind
 from fxlint.predict.scopes import Frame, ModuleScope, Scope
 from fxlint.predict.values import (
+    GLOBAL,
     UNKNOWN,
     Class,
     Const,
@@ -21,6 +22,7 @@ from fxlint.predict.values import (
     Value,
     is_empty_display,
     join_all,
+    outlives,
 )
 from fxlint.project.index import Binding, Import, imports
 
@@ -82,6 +84,8 @@ def global_name(vm: Machine, module: ModuleScope, name: str) -> Value | None:
     finally:
         module.pending.discard(name)
     module.values[name] = value
+    if value is not None:
+        outlives(value, GLOBAL)
     if value is not None and is_registry(value):
         run_registrations(vm, module)
     return value

@@ -129,7 +129,7 @@ def _instance(vm: Machine, cls: Class) -> Instance:
     vm.frames.clear()
     vm.guards.clear()
     vm.unlikely = 0
-    vm.heap.forget()  # the state that tracing starts from
+    vm.heap.settle()  # the state that tracing starts from
     return instance
 
 

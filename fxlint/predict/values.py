@@ -24,7 +24,12 @@ MAX_OPTIONS: Final = 6
 PROXY: Final = "torch.fx.proxy.Proxy"
 
 
-_clock = itertools.count(1).__next__
+clock = itertools.count(1).__next__
+"""Counts the mutable objects that are made, which tells older ones from younger ones."""
+GLOBAL: Final = 0
+"""The birth of what a module or a class holds: any code can reach it."""
+SHARED: Final = -1
+"""The birth of objects that stand for all that are built with equal arguments, whichever root builds them."""
 
 
 class Value:
@@ -113,7 +118,7 @@ class Sequence(Value):
     fields: tuple[str, ...] = ()  # of a named tuple
     certain: Value | None = None
     optional: bool = False
-    born: int = field(default_factory=_clock)
+    born: int = field(default_factory=clock)
 
     def members(self) -> Iterator[Value]:
         yield from self.items
@@ -127,7 +132,7 @@ class Mapping(Value):
 
     items: dict[Hashable, tuple[Value, Value]]
     rest: Value | None = None
-    born: int = field(default_factory=_clock)
+    born: int = field(default_factory=clock)
 
     def entries(self) -> list[Value]:
         """The values, known and other ones."""
@@ -141,7 +146,7 @@ class Attributes(dict[str, Value]):
 
     def __init__(self, content: Iterable[tuple[str, Value]] = ()) -> None:
         super().__init__(content)
-        self.born = _clock()
+        self.born = clock()
 
 
 @dataclass(eq=False, slots=True)
@@ -315,6 +320,21 @@ def key_of(value: Value) -> Hashable | None:
 def is_of_tracing(key: Value) -> bool:
     """A Proxy or its class: no container that was filled before tracing has it as a key."""
     return isinstance(key, Traced) or (isinstance(key, External) and key.name == PROXY)
+
+
+def outlives(value: Value, born: int, depth: int = 3) -> None:
+    """Mark an object, and what it holds, as older than all that a root makes: GLOBAL or SHARED."""
+    for option in options(value):
+        if isinstance(option, (Sequence, Mapping)) and option.born > GLOBAL:
+            option.born = born
+            inner: Iterable[Value] = option.members() if isinstance(option, Sequence) else option.entries()
+        elif isinstance(option, Instance) and option.attributes.born > GLOBAL:
+            option.attributes.born = born
+            inner = option.attributes.values()
+        else:
+            continue
+        for part in inner if depth else ():
+            outlives(part, born, depth - 1)
 
 
 def is_empty_display(value: Value) -> TypeGuard[Sequence | Mapping]:

@@ -808,3 +808,45 @@ def test_comments_declare_instances_and_inputs_for_what_they_stand_at(tmp_path):
     net, double = (module.root for module in predict([str(path)], RULES).modules)
     assert (net.instances, net.inputs) == (("Net(8)", "Net(9)"), "(torch.randn(2, 8),)")
     assert (double.qualname, double.instances, double.inputs) == ("double", (), "(torch.randn(3),)")
+
+
+class TestSummariesOfCalls:
+    """A call is not interpreted again where it sees what an equal one has seen; the result must not show it."""
+
+    @pytest.mark.parametrize(
+        "body",
+        [
+            "self.pick(x)\nself.mode = 'branch'\nself.pick(x)",
+            "self.pick(x)\nself.modes.append('branch')\nself.pick(x)",
+            "self.pick(x)\nself.inner.modes.append('branch')\nself.pick(x)",
+            "if x is None:\n    self.mode = 'branch'\nself.mode = self.mode or 'branch'\nself.pick(x)",
+        ],
+    )
+    def test_what_was_written_since_an_equal_call_is_seen(self, tmp_path, body):
+        extra = """
+            class Inner:
+                def __init__(self):
+                    self.modes = []
+
+            class Base(nn.Module):
+                def pick(self, x):
+                    if self.mode == 'branch' or 'branch' in self.modes or 'branch' in self.inner.modes:
+                        assert x.sum() > 0  # error
+                    return x
+            """
+        init = "self.mode = None\nself.modes = ['none']\nself.inner = Inner()\nself.inner.modes = ['none']"
+        source = forward(body, init, extra=extra).replace("class Net(nn.Module)", "class Net(Base)")
+        check(tmp_path, source, "fails")
+
+    def test_a_variable_of_the_function_around_is_read_anew(self, tmp_path):
+        body = (
+            "on = False\n"
+            "def inner(y):\n    if on:\n        assert y.sum() > 0  # error\n    return y\n"
+            "x = inner(x)\non = True\nreturn inner(x)"
+        )
+        check(tmp_path, forward(body), "fails")
+
+    def test_layers_that_a_helper_makes_are_objects_of_their_own(self, tmp_path):
+        extra = "def layer(width):\n    return nn.Linear(width, width)\n"
+        init = "self.one = layer(8)\nself.two = layer(8)\nself.one.wide = True\nself.two.wide = False"
+        check(tmp_path, forward("if self.two.wide:\n    assert x.sum() > 0\nreturn x", init, extra=extra), "traces")

@@ -196,4 +196,3 @@ def _is_hashable(value: Any) -> bool:
     except Exception:
         return False
     return True
-

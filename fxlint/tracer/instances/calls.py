@@ -166,9 +166,7 @@ class _Scope:
         if isinstance(node, ast.UnaryOp):
             return ast.unparse(ast.UnaryOp(node.op, self._parsed(node.operand, depth)))
         if isinstance(node, ast.BinOp):
-            return ast.unparse(
-                ast.BinOp(self._parsed(node.left, depth), node.op, self._parsed(node.right, depth))
-            )
+            return ast.unparse(ast.BinOp(self._parsed(node.left, depth), node.op, self._parsed(node.right, depth)))
         if isinstance(node, (ast.Tuple, ast.List, ast.Set)):
             inner = ", ".join(self._closed(one, depth + 1) for one in node.elts)
             if isinstance(node, ast.Tuple):
@@ -194,8 +192,8 @@ class _Scope:
                 value = values[node.id]
                 if isinstance(value, ast.Name) and value.id == node.id:
                     break
-                return f"({self._closed(value, depth + 1)})" if not isinstance(value, ast.Constant) else repr(
-                    value.value
+                return (
+                    f"({self._closed(value, depth + 1)})" if not isinstance(value, ast.Constant) else repr(value.value)
                 )
         if node.id in self._dotted:
             return self._dotted[node.id]

@@ -199,9 +199,7 @@ class _Guess:
         if issubclass(origin, (collections.abc.Iterable, collections.abc.Collection)):
             inner = self._element(arguments[0]) if arguments else [an_int(self._name)]
             left, right = ("(", ",)") if issubclass(origin, tuple) else ("[", "]")
-            return [
-                f"{left}{', '.join([one] * length)}{right}" for one in inner[:3] for length in self._lengths()
-            ]
+            return [f"{left}{', '.join([one] * length)}{right}" for one in inner[:3] for length in self._lengths()]
         return []
 
     def _element(self, hint: Any) -> list[str]:
@@ -487,4 +485,3 @@ def _small(cls: type) -> list[str]:
         for name, parameter in signature_of(cls).items()
         if SHALLOW.search(name) and type(parameter.default) is int and parameter.default > 2
     ]
-

@@ -33,9 +33,7 @@ def declared(target: Target) -> list[Candidate] | str:
     if not target.declared:
         return "no instance is declared"
     of = target.obj if isinstance(target.obj, type) else None
-    return [
-        Candidate(text, Expression(text, target.module), of, shared=only_names(text)) for text in target.declared
-    ]
+    return [Candidate(text, Expression(text, target.module), of, shared=only_names(text)) for text in target.declared]
 
 
 def found(target: Target) -> list[Candidate] | str:

@@ -129,9 +129,7 @@ def _survey(batch: Mapping[str, Any], user: UserCode, state: _State, deadline: f
 
 
 class _Survey:
-    def __init__(
-        self, batch: Mapping[str, Any], user: UserCode, state: _State, deadline: float, send: Send
-    ) -> None:
+    def __init__(self, batch: Mapping[str, Any], user: UserCode, state: _State, deadline: float, send: Send) -> None:
         self._batch = batch
         self._user = user
         self._state = state
@@ -402,9 +400,7 @@ class _Survey:
 
     def _known(self, cls: type, attributes: frozenset[str]) -> list[str]:
         """Expressions of built modules of a class that have these attributes."""
-        return [
-            text for built, (text, names) in self._built.items() if issubclass(built, cls) and attributes <= names
-        ]
+        return [text for built, (text, names) in self._built.items() if issubclass(built, cls) and attributes <= names]
 
 
 def _names(module: torch.nn.Module) -> frozenset[str]:
@@ -482,4 +478,3 @@ def _alarm(seconds: float) -> Iterator[None]:
     finally:
         signal.setitimer(signal.ITIMER_REAL, 0)
         signal.signal(signal.SIGALRM, before)
-

@@ -318,4 +318,3 @@ def _first_element(text: str) -> str:
     if isinstance(tree, (ast.Tuple, ast.List)) and tree.elts:
         return ast.unparse(tree.elts[0])
     return text
-
