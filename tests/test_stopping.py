@@ -20,13 +20,13 @@ from pathlib import Path
 import fxlint.predict as predict
 from fxlint.cli import main
 
-def _predict_chunk(*_):
+def _predict_share(*_):
     Path(os.environ["NOTES"], str(os.getpid())).touch()
     time.sleep(1000)
 
-_predict_chunk.__module__ = "fxlint.predict"  # by this name it is sent to the workers
-predict._predict_chunk = _predict_chunk
-predict.CHUNK = range(1, 2)  # a file for each worker
+_predict_share.__module__ = "fxlint.predict"  # by this name it is sent to the workers
+predict._predict_share = _predict_share
+predict.CHUNK = 1  # a file for each worker
 predict.os.cpu_count = lambda: 2
 main(["--no-confirm", "project"])
 """

@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import Final
 
 from fxlint.findings import Finding, Location, ModuleReport, Prediction, Problem
+from fxlint.garbage import uncollected
 from fxlint.predict import evaluate as _evaluate  # noqa: F401  - the parts of the interpreter refer to each other
 from fxlint.predict.assemble import Assembly, merged
 from fxlint.predict.facts import Facts
@@ -32,18 +33,18 @@ from fxlint.rules import RuleSet
 RECURSION_LIMIT: Final = 8_000
 MAX_SOURCE: Final = 4_000_000
 """Characters of source whose syntax trees are kept at once; a tree takes some forty times the memory of its text."""
-CHUNK: Final = range(300_000, 2_000_000)
-"""Bytes of source that one process takes at a time: fewer do not pay, with more the last process keeps all waiting."""
+CHUNK: Final = 100_000
+"""Bytes of source that go to one process before the next one gets some: files that import each other are neighbours."""
 
 
 def predict(paths: Sequence[str], rules: RuleSet, search_path: Sequence[Path] = (), jobs: int = 1) -> Prediction:
     """Predict for every root in ``paths``; imports are followed into ``search_path`` too. Never raises for an input."""
-    chunks = list(_chunks(paths, jobs)) if jobs > 1 else [list(paths)]
-    if len(chunks) <= 1:
-        return _joined([_predict_chunk(paths, paths, rules, search_path)])
-    pool = ProcessPoolExecutor(min(jobs, len(chunks)), initializer=_as_worker)
+    shares = _shares(paths, jobs)
+    if len(shares) == 1:
+        return _joined([_predict_share(paths, paths, rules, search_path)])
+    pool = ProcessPoolExecutor(len(shares), initializer=_as_worker)
     try:
-        parts = [pool.submit(_predict_chunk, chunk, paths, rules, search_path) for chunk in chunks]
+        parts = [pool.submit(_predict_share, share, paths, rules, search_path) for share in shares]
         predicted = [part.result() for part in parts]
     except BaseException:  # an interrupt does not wait for what is being predicted
         for process in list(pool._processes.values()):
@@ -68,20 +69,18 @@ def _end_with_parent() -> None:
         os._exit(1)
 
 
-def _chunks(paths: Sequence[str], jobs: int) -> Iterator[list[str]]:
-    """Runs of neighbouring files, which import the same modules."""
-    sizes = [_size(path) for path in paths]
-    enough = min(max(sum(sizes) // (4 * jobs), CHUNK.start), CHUNK.stop)
-    chunk: list[str] = []
-    size = 0
-    for path, added in zip(paths, sizes, strict=True):
-        chunk.append(path)
-        size += added
-        if size >= enough:
-            yield chunk
-            chunk, size = [], 0
-    if chunk:
-        yield chunk
+def _shares(paths: Sequence[str], jobs: int) -> list[list[str]]:
+    """The files of each process: fixed beforehand, as what a process has learned from one file serves the next."""
+    shares: list[list[str]] = [[]]
+    number = size = 0
+    for path in paths:
+        if size >= CHUNK:
+            number, size = (number + 1) % jobs, 0
+            if number == len(shares):
+                shares.append([])
+        shares[number].append(path)
+        size += _size(path)
+    return shares
 
 
 def _size(path: str) -> int:
@@ -91,36 +90,41 @@ def _size(path: str) -> int:
         return 0
 
 
-def _predict_chunk(
-    chunk: Sequence[str], paths: Sequence[str], rules: RuleSet, search_path: Sequence[Path]
+def _predict_share(
+    share: Sequence[str], paths: Sequence[str], rules: RuleSet, search_path: Sequence[Path]
 ) -> Prediction:
     """The prediction for some of the files of a run."""
     sys.setrecursionlimit(max(sys.getrecursionlimit(), RECURSION_LIMIT))
-    project = Project(paths, search_path)
     assembly = Assembly(rules, frozenset(paths))
     problems: list[Problem] = []
+    project = Project(paths, search_path)
     vm = Machine(project, Facts())
-    for path in chunk:
-        try:
-            index = project.load(path)
-        except UnreadableSource as error:
-            problems.append(Problem(path, error.message, error.line))
-            continue
-        scope = vm.scopes.get(index.name)
-        if scope is None or scope.index is not index:
-            scope = ModuleScope(index)
-            vm.scopes.setdefault(index.name, scope)
-        vm.reset()
-        try:
-            for root in find_roots(vm, scope):
-                assembly.add(trace_root(vm, root))
-        except Exception as error:  # one file's surprise costs no other file its result
-            problems.append(Problem(path, f"{FAULT}: {type(error).__name__}: {error}"))
-        if project.size > MAX_SOURCE:
-            project.forget()
-            vm = Machine(project, Facts())
-            gc.collect()  # scopes and functions refer to each other
+    with uncollected():
+        for path in share:
+            problems.extend(_predict_file(vm, path, assembly))
+            if project.size > MAX_SOURCE:
+                project.forget()
+                vm = Machine(project, Facts())
+                gc.collect()  # scopes and functions refer to each other
     return Prediction(tuple(assembly.modules), tuple(assembly.findings()), tuple(problems))
+
+
+def _predict_file(vm: Machine, path: str, assembly: Assembly) -> Iterator[Problem]:
+    try:
+        index = vm.project.load(path)
+    except UnreadableSource as error:
+        yield Problem(path, error.message, error.line)
+        return
+    scope = vm.scopes.get(index.name)
+    if scope is None or scope.index is not index:
+        scope = ModuleScope(index)
+        vm.scopes.setdefault(index.name, scope)
+    vm.reset()
+    try:
+        for root in find_roots(vm, scope):
+            assembly.add(trace_root(vm, root))
+    except Exception as error:  # one file's surprise costs no other file its result
+        yield Problem(path, f"{FAULT}: {type(error).__name__}: {error}")
 
 
 def _joined(parts: Sequence[Prediction]) -> Prediction:
