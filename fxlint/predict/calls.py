@@ -10,7 +10,7 @@ from typing import Final
 
 from fxlint.predict import classes, containers, evaluate, library, memo, modules, statements
 from fxlint.predict.arguments import Arguments
-from fxlint.predict.machine import MAX_DEPTH, Machine, PathEnd, Unwind
+from fxlint.predict.machine import MAX_DEPTH, Machine, PathEnd, Stopped, Unwind
 from fxlint.predict.scopes import Frame, Scope
 from fxlint.predict.values import (
     MAYBE,
@@ -269,11 +269,11 @@ def _run_or_recall(
 ) -> Value:
     """Run the function, or use the summary of a call that saw the same."""
     if vm.handlers:
-        return run_function(vm, function, variables, node)
+        return _run(vm, function, variables, node)
     values = list(variables.values())
     known = memo.key(values)
     if known is None:
-        return run_function(vm, function, variables, node)
+        return _run(vm, function, variables, node)
     state = memo.visible(vm, function, values)
     # A function's own scope tells closures apart; what a raise does depends on whether the path is guarded.
     place = (id(function.node), id(function.scope), known, vm.tracing, bool(vm.guards), same_code, state.key)
@@ -299,7 +299,7 @@ def _summarise(
     born = clock()
     vm.failed, vm.unlikely = False, 0
     try:
-        result = run_function(vm, function, variables, node)
+        result = _run(vm, function, variables, node)
     finally:
         inner_failed = vm.failed
         vm.failed, vm.unlikely = failed or inner_failed, unlikely
@@ -320,10 +320,27 @@ def _summarise(
     return result
 
 
+def _run(vm: Machine, function: Function, variables: dict[str, Value], node: ast.AST) -> Value:
+    """Run the body; one of a package that is not linted is left where tracing stops for certain."""
+    outer, linted = vm.foreign, function.module.index.linted
+    if linted:
+        vm.foreign = None
+    elif outer is None:
+        vm.foreign = len(vm.guards)
+    try:
+        return run_function(vm, function, variables, node)
+    except Stopped:
+        if linted or outer is not None:
+            raise
+        return vm.traced(node, library.first_traced(Arguments(list(variables.values()))))
+    finally:
+        vm.foreign = outer
+
+
 def run_function(vm: Machine, function: Function, variables: dict[str, Value], node: ast.AST | None) -> Value:
     """The result of the body with these local variables."""
     scope = Scope(function.module, function.scope, variables)
-    inner = Frame(scope, function, node)
+    inner = Frame(scope, function, node, guards=len(vm.guards))
     depth, handlers = len(vm.frames), len(vm.handlers)
     guards, unlikely, entries = len(vm.guards), vm.unlikely, [len(h.entries) for h in vm.handlers]
     vm.frames.append(inner)

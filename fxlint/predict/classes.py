@@ -62,7 +62,7 @@ def resolve_bases(vm: Machine, cls: Class) -> None:
         return
     cls.mro = [cls]
     frame = Frame(cls.scope, None, None)
-    with vm.detached():
+    with vm.detached(), vm.uncharged():
         vm.frames.append(frame)
         for base_node in cls.node.bases:
             try:
@@ -85,7 +85,7 @@ def _tell_bases(vm: Machine, cls: Class) -> None:
     function = hook.function if isinstance(hook, Descriptor) else hook
     if not isinstance(function, Function):
         return
-    with vm.detached(), contextlib.suppress(PathEnd, Unwind):
+    with vm.detached(), vm.uncharged(), contextlib.suppress(PathEnd, Unwind):
         vm.frames.append(Frame(cls.scope, None, None))
         vm.aside(function.node, lambda: calls.invoke(vm, vm.frame, function, [cls], cls.node))
 
@@ -192,7 +192,7 @@ def own_member(vm: Machine, cls: Class, name: str) -> Value | None:
     if not nodes:
         return None
     cls.members[name] = UNKNOWN  # a member that refers to itself is not known
-    with vm.detached():
+    with vm.detached(), vm.uncharged():
         frame = Frame(Scope(cls.module, cls.scope), None, None)
         vm.frames.append(frame)
         try:

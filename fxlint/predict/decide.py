@@ -5,13 +5,14 @@ from __future__ import annotations
 import ast
 import operator
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Final
 
 from fxlint.predict import calls, classes, containers, evaluate
 from fxlint.predict.machine import Machine
 from fxlint.predict.scopes import Frame
 from fxlint.predict.values import (
+    ANSWERED_FALSE,
     FALSE,
     MAYBE,
     NONE,
@@ -34,7 +35,9 @@ from fxlint.predict.values import (
     Union,
     Unknown,
     Value,
+    answer,
     const,
+    is_answer,
     is_of_tracing,
     join,
     key_of,
@@ -47,11 +50,15 @@ from fxlint.predict.values import (
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """``truth`` is None where both ways are possible; ``traced`` where a Proxy had to decide, which is an event."""
+    """``truth`` is None where both ways are possible; ``traced`` where a Proxy had to decide, which is an event.
+
+    ``answered``: what a Proxy says of itself has a part in it, so that eager code may well go the other way.
+    """
 
     truth: bool | None
     likely: bool | None = None
     traced: bool = False
+    answered: bool = False
 
 
 YES: Final = Verdict(True, True)
@@ -72,6 +79,7 @@ def condition(vm: Machine, frame: Frame, test: ast.expr, kind: str, whole: ast.A
             None if inner.truth is None else not inner.truth,
             None if inner.likely is None else not inner.likely,
             inner.traced,
+            inner.answered,
         )
     if isinstance(test, ast.BoolOp):
         return _connective(vm, frame, test, test.values, kind)
@@ -87,7 +95,8 @@ def _connective(vm: Machine, frame: Frame, test: ast.BoolOp, operands: list[ast.
     if head.truth is not None:
         if head.truth != conjunction:
             return head
-        return _connective(vm, frame, test, operands[1:], kind)
+        others = _connective(vm, frame, test, operands[1:], kind)
+        return replace(others, answered=head.answered or others.answered)
     tail: list[Verdict] = []
 
     def go_on() -> bool:
@@ -102,7 +111,7 @@ def _connective(vm: Machine, frame: Frame, test: ast.BoolOp, operands: list[ast.
     rest = tail[0] if tail else EITHER
     truth_value = rest.truth if rest.truth is not None and rest.truth != conjunction else None
     likely = None if head.likely is None else rest.likely if head.likely == conjunction else head.likely
-    return Verdict(truth_value, likely, head.traced or rest.traced)
+    return Verdict(truth_value, likely, head.traced or rest.traced, head.answered or rest.answered)
 
 
 def truth(vm: Machine, frame: Frame, value: Value, node: ast.AST, kind: str) -> Verdict:
@@ -111,7 +120,7 @@ def truth(vm: Machine, frame: Frame, value: Value, node: ast.AST, kind: str) -> 
         vm.event(_bool_kind(value, kind), node, origin=value.origin)
         return BY_TRACED
     if isinstance(value, Const):
-        return _known(bool(value.value))
+        return replace(_known(bool(value.value)), answered=is_answer(value))
     if isinstance(value, Sequence):
         if value.items:
             return YES
@@ -134,7 +143,7 @@ def truth(vm: Machine, frame: Frame, value: Value, node: ast.AST, kind: str) -> 
         if value.is_none:
             return NO
         likely = None if value.likely is None else truth(vm, frame, value.likely, node, kind).truth
-        return Verdict(None, likely)
+        return Verdict(None, likely, answered=value.answered)
     return EITHER
 
 
@@ -240,6 +249,8 @@ def _compare(vm: Machine, frame: Frame, op: ast.cmpop, left: Value, right: Value
 def _negate_if(negate: bool, value: Value) -> Value:
     if not negate:
         return value
+    if is_answer(value) and isinstance(value, Const):
+        return answer(not value.value)
     if isinstance(value, Const):
         return FALSE if value.value else TRUE
     if isinstance(value, Unknown) and isinstance(value.likely, Const):
@@ -260,11 +271,12 @@ def identical(vm: Machine, left: Value, right: Value, node: ast.AST) -> Value:
     if none is not None:
         if isinstance(none, Traced):
             vm.note("silent.none", node, origin=none.origin)
-        answer = shallow_none(none)
-        if answer is None:
+            return ANSWERED_FALSE
+        is_none = shallow_none(none)
+        if is_none is None:
             likely = likely_of(none)
             return Unknown(likely=const(shallow_none(likely)) if likely is not None else None)
-        return const(answer)
+        return const(is_none)
     if left is right and not isinstance(left, Unknown):
         return TRUE
     if isinstance(left, Traced) or isinstance(right, Traced):
@@ -279,7 +291,8 @@ def identical(vm: Machine, left: Value, right: Value, node: ast.AST) -> Value:
     if isinstance(left, Const) and isinstance(right, Const):
         return const(type(left.value) is type(right.value) and left.value == right.value)
     if isinstance(left, External) and isinstance(right, External):
-        return const(vm.facts.canonical(left.name) == vm.facts.canonical(right.name))
+        identical_names = vm.facts.canonical(left.name) == vm.facts.canonical(right.name)
+        return answer(identical_names) if is_of_tracing(left) or is_of_tracing(right) else const(identical_names)
     if isinstance(left, (Unknown, Tensor)) or isinstance(right, (Unknown, Tensor)):
         return _likely_equal(left, right)
     if isinstance(left, Instance) and isinstance(right, Instance):
@@ -293,11 +306,11 @@ def _is_none(value: Value) -> bool:
 
 def _agree(answers: list[Value]) -> Value:
     joined = answers[0]
-    for answer in answers[1:]:
-        if not same(joined, answer):
+    for other in answers[1:]:
+        if not same(joined, other):
             likely = likely_of(answers[0])
             return Unknown(likely=likely if isinstance(likely, Const) else None)
-        joined = join(joined, answer)
+        joined = join(joined, other)
     return joined
 
 
@@ -355,14 +368,16 @@ def equal(vm: Machine, frame: Frame, op: ast.cmpop, left: Value, right: Value, n
             vm.event("bool.compare", node, origin=traced_item.origin)
             return UNKNOWN
     if isinstance(op, (ast.Eq, ast.NotEq)):
-        answer = _equality(vm, left, right)
-        if answer is not None:
-            return const(answer == isinstance(op, ast.Eq))
+        equality = _equality(vm, left, right)
+        if equality is not None:
+            outcome = equality == isinstance(op, ast.Eq)
+            return answer(outcome) if is_of_tracing(left) or is_of_tracing(right) else const(outcome)
+    answered = is_answer(left) or is_answer(right)
     likely_left, likely_right = likely_of(left), likely_of(right)
     if isinstance(likely_left, Const) and isinstance(likely_right, Const):
         guess = evaluate.fold(_ORDER[type(op)], likely_left, likely_right)
-        return Unknown(likely=guess if isinstance(guess, Const) else None)
-    return UNKNOWN
+        return Unknown(likely=guess if isinstance(guess, Const) else None, answered=answered)
+    return Unknown(answered=True) if answered else UNKNOWN
 
 
 def _equality(vm: Machine, left: Value, right: Value) -> bool | None:

@@ -30,8 +30,10 @@ from fxlint.predict.values import (
     Union,
     Unknown,
     Value,
+    answer,
     const,
     holds_traced,
+    is_answer,
     join,
     likely_of,
     may_be_traced,
@@ -226,11 +228,12 @@ def binary(vm: Machine, frame: Frame, op: ast.operator, left: Value, right: Valu
         return containers.combine(op, left, right)
     if isinstance(left, Mapping) and isinstance(right, Mapping) and isinstance(op, ast.BitOr):
         return Mapping({**left.items, **right.items}, left.rest if left.rest is not None else right.rest)
+    answered = is_answer(left) or is_answer(right)
     likely_left, likely_right = likely_of(left), likely_of(right)
     if isinstance(likely_left, Const) and isinstance(likely_right, Const):
         guess = fold(_BINARY.get(type(op)), likely_left, likely_right)
-        return Unknown(likely=guess if isinstance(guess, Const) else None)
-    return UNKNOWN
+        return Unknown(likely=guess if isinstance(guess, Const) else None, answered=answered)
+    return Unknown(answered=True) if answered else UNKNOWN
 
 
 def source_of(left: Value, right: Value) -> tuple[Traced, Value]:
@@ -284,7 +287,10 @@ def _unary(vm: Machine, frame: Frame, node: ast.UnaryOp) -> Value:
     if isinstance(node.op, ast.Not):
         verdict = decide.condition(vm, frame, node.operand, "bool.not")
         if verdict.truth is None:
-            return Unknown(likely=None if verdict.likely is None else const(not verdict.likely))
+            likely = None if verdict.likely is None else const(not verdict.likely)
+            return Unknown(likely=likely, answered=verdict.answered)
+        if verdict.answered:
+            return answer(not verdict.truth)
         return FALSE if verdict.truth else TRUE
     value = expression(vm, frame, node.operand)
     if isinstance(value, Traced):

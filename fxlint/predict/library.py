@@ -19,6 +19,7 @@ from fxlint.predict.arguments import Arguments
 from fxlint.predict.machine import Machine
 from fxlint.predict.scopes import Frame
 from fxlint.predict.values import (
+    ANSWERED_TRUE,
     FALSE,
     MAYBE,
     NONE,
@@ -47,6 +48,7 @@ from fxlint.predict.values import (
     Unknown,
     Value,
     Wraps,
+    answer,
     const,
     holds_traced,
     is_of_tracing,
@@ -203,7 +205,7 @@ def _apply(
     if outcome.result == "value":
         if outcome.constant is not None and not outcome.varies:
             vm.note("silent.type", node, origin=_origin(args), callee=name)
-            return const(outcome.constant)
+            return answer(outcome.constant) if isinstance(outcome.constant, bool) else const(outcome.constant)
         return _plain(name, outcome, constant_self)
     vm.unresolvable(name, node)
     return MAYBE
@@ -563,9 +565,10 @@ def _isinstance(vm: Machine, frame: Frame, args: Arguments, node: ast.AST) -> Va
         return UNKNOWN
     if isinstance(value, Traced):
         vm.note("silent.isinstance", node, origin=value.origin)
-    answer = classes.is_instance(vm, value, wanted)
-    if answer is not None:
-        return const(answer)
+        return answer(bool(classes.is_instance(vm, value, wanted)))
+    known = classes.is_instance(vm, value, wanted)
+    if known is not None:
+        return const(known)
     likely = likely_of(value)
     if likely is not None and likely is not value:
         return Unknown(likely=const(classes.is_instance(vm, likely, wanted)))
@@ -584,7 +587,7 @@ def _hasattr(vm: Machine, frame: Frame, args: Arguments, node: ast.AST) -> Value
     value, name = args.get(0, ""), args.get(1, "")
     if isinstance(value, Traced):
         vm.note("silent.hasattr", node, origin=value.origin)
-        return TRUE
+        return ANSWERED_TRUE
     if not isinstance(name, Const) or not isinstance(name.value, str):
         return UNKNOWN
     if isinstance(value, Instance):

@@ -50,6 +50,10 @@ class Unwind(Exception):
         self.handler = handler
 
 
+class Stopped(Exception):
+    """Tracing has stopped for certain inside of a package that is not linted: what else it would do is of no use."""
+
+
 class OutOfBudget(Exception):
     """The root needs more steps than the bound allows."""
 
@@ -118,6 +122,7 @@ class Machine:
         self.summaries: dict[Hashable, Summary] = {}
         self.instances: dict[Hashable, tuple[Instance, Arguments]] = {}
         self.costly: dict[int, ast.AST] = {}
+        self.foreign: int | None = None  # guards of the path on which a package that is not linted was entered
         self.local_reads = 0  # of names whose meaning depends on the root
 
     # -- a root -------------------------------------------------------------------------------------------------
@@ -136,6 +141,7 @@ class Machine:
         self.steps = 0
         self.limit = MAX_STEPS
         self.tracing = False
+        self.foreign = None
 
     def within_root(self, module: Instance) -> bool:
         """Whether the tracer finds the module when it walks from the root."""
@@ -174,8 +180,8 @@ class Machine:
         """The value of a call that is perhaps made; nothing that it does is kept. None where no way leads out of it."""
         mark, guards, depth, handlers = self.heap.mark(), len(self.guards), len(self.frames), len(self.handlers)
         events, seen, unresolved = self.events, self.seen, self.unresolved
-        failed, unlikely = self.failed, self.unlikely
-        self.events, self.seen, self.unresolved = [], {}, {}
+        failed, unlikely, foreign = self.failed, self.unlikely, self.foreign
+        self.events, self.seen, self.unresolved, self.foreign = [], {}, {}, None
         try:
             return self.aside(what, run)
         except (PathEnd, Unwind):
@@ -184,7 +190,7 @@ class Machine:
             del self.guards[guards:], self.frames[depth:], self.handlers[handlers:]
             self.heap.rollback(mark)
             self.events, self.seen, self.unresolved = events, seen, unresolved
-            self.failed, self.unlikely = failed, unlikely
+            self.failed, self.unlikely, self.foreign = failed, unlikely, foreign
 
     @contextmanager
     def uncharged(self) -> Iterator[None]:
@@ -227,6 +233,8 @@ class Machine:
         if handler is not None:
             raise Unwind(handler)
         self.failed = True
+        if self.foreign is not None and len(self.guards) <= self.foreign:
+            raise Stopped
 
     def note(self, kind: str, node: ast.AST, *, origin: Origin | None = None, callee: str = "") -> None:
         """Something worth telling that does not stop the tracer."""

@@ -12,6 +12,7 @@ from fxlint.predict.machine import Machine, OutOfBudget, PathEnd, Unwind
 from fxlint.predict.scopes import Frame, ModuleScope, Scope
 from fxlint.predict.values import (
     GLOBAL,
+    TRUE,
     UNKNOWN,
     Class,
     Const,
@@ -47,6 +48,8 @@ def lookup(vm: Machine, frame: Frame, name: str) -> Value:
 
 
 def builtin(name: str) -> Value:
+    if name == "__debug__":
+        return TRUE  # without -O
     if name in BUILTINS:
         return External("builtins." + name)
     return UNKNOWN
@@ -150,7 +153,7 @@ def _global(vm: Machine, module: ModuleScope, name: str) -> Value | None:
     strong = [b for b in bindings if not b.weak and not missing_import(vm, b, module)]
     chosen = strong or [b for b in bindings if not missing_import(vm, b, module)] or list(bindings)
     if chosen:
-        with vm.detached():
+        with vm.detached(), vm.uncharged():
             values = [_bound(vm, module, b) for b in (chosen[-1:] if strong else chosen)]
         return _mutable_globals(module, name, join_all(values))
     for star in reversed(module.index.stars):

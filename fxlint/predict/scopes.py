@@ -71,6 +71,8 @@ class Frame:
     yields: list[Value] | None = None
     loops: list[Loop] = field(default_factory=list)
     outer_names: dict[str, Scope | None] = field(default_factory=dict)  # nonlocal and global names
+    guards: int = 0  # of the path that led to the call
+    answered: int | None = None  # guards where the condition around the statement is one that a Proxy has answered
 
     @property
     def source(self) -> SourceFile:

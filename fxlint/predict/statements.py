@@ -23,6 +23,7 @@ from fxlint.predict.values import (
     Tensor,
     Traced,
     Value,
+    holds_traced,
 )
 
 MAX_WHILE: Final = 40
@@ -126,11 +127,26 @@ def _raise(vm: Machine, frame: Frame, node: ast.Raise) -> bool:
     if _is_abstract(node):
         vm.note("abstract", node)
         raise PathEnd
-    if vm.guards:
+    if vm.guards and not _is_due_to_tracing(vm, frame):
         vm.refuse(node, _exception_name(thrown), thrown)
     vm.event("raise.reached", node, exception=_exception_name(thrown), thrown=thrown)
     frame.exits.append(exit_now(vm, UNKNOWN))
     return False
+
+
+def _is_due_to_tracing(vm: Machine, frame: Frame) -> bool:
+    """Whether the program raises because it meets a Proxy, instead of refusing a configuration.
+
+    It does so right under a condition that a Proxy has answered, and in a function that raises for no other reason
+    than the Proxy that it was given.
+    """
+    if frame.answered == len(vm.guards):
+        return True
+    if len(vm.guards) > frame.guards or frame.function is None or len(vm.frames) < 3:
+        return False
+    arguments = frame.function.node.args
+    given = (frame.scope.vars.get(a.arg) for a in (*arguments.posonlyargs, *arguments.args, *arguments.kwonlyargs))
+    return any(value is not None and holds_traced(value) for value in given)
 
 
 def _is_abstract(node: ast.Raise) -> bool:
@@ -145,11 +161,18 @@ def _exception_name(thrown: Value) -> str:
 def _assert(vm: Machine, frame: Frame, node: ast.Assert) -> bool:
     verdict = decide.condition(vm, frame, node.test, "bool.assert")
     if verdict.truth is False:
-        if vm.guards:
+        if vm.guards and not (verdict.answered or _is_due_to_tracing(vm, frame)):
             vm.refuse(node, "AssertionError", "AssertionError")
         vm.event("raise.reached", node, exception="AssertionError")
     elif verdict.truth is None:
+        if verdict.answered and vm.tracing:
+            vm.fork(node.test, lambda: True, lambda: _assertion_fails(vm, node), likely=verdict.likely)
         decide.refine(vm, frame, node.test, True)
+    return True
+
+
+def _assertion_fails(vm: Machine, node: ast.Assert) -> bool:
+    vm.event("raise.reached", node, exception="AssertionError")
     return True
 
 
@@ -186,16 +209,24 @@ def _nonlocal(vm: Machine, frame: Frame, node: ast.Nonlocal) -> bool:
 def _if(vm: Machine, frame: Frame, node: ast.If) -> bool:
     verdict = decide.condition(vm, frame, node.test, "bool.if")
     if verdict.truth is not None:
-        return block(vm, frame, node.body if verdict.truth else node.orelse)
+        return _side(vm, frame, node, verdict.truth, verdict.answered)
 
     def side(positive: bool) -> Callable[[], bool]:
         def run() -> bool:
             decide.refine(vm, frame, node.test, positive)
-            return block(vm, frame, node.body if positive else node.orelse)
+            return _side(vm, frame, node, positive, verdict.answered)
 
         return run
 
     return vm.fork(node.test, side(True), side(False), likely=verdict.likely, traced=verdict.traced)
+
+
+def _side(vm: Machine, frame: Frame, node: ast.If, positive: bool, answered: bool) -> bool:
+    around, frame.answered = frame.answered, len(vm.guards) if answered else None
+    try:
+        return block(vm, frame, node.body if positive else node.orelse)
+    finally:
+        frame.answered = around
 
 
 def _match(vm: Machine, frame: Frame, node: ast.Match) -> bool:

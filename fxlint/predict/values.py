@@ -93,6 +93,7 @@ class Unknown(Value):
     truth: bool | None = None
     is_none: bool | None = None
     likely: Value | None = None
+    answered: bool = False  # computed from what a Proxy answers to a question about itself
 
 
 @dataclass(eq=False, slots=True)
@@ -287,6 +288,8 @@ class Union(Value):
 NONE: Final = Const(None)
 TRUE: Final = Const(True)
 FALSE: Final = Const(False)
+ANSWERED_TRUE: Final = Const(True)
+ANSWERED_FALSE: Final = Const(False)
 UNKNOWN: Final = Unknown()
 MAYBE: Final = Unknown(maybe=True)
 REAL_TENSOR: Final = Tensor()
@@ -301,6 +304,17 @@ def const(value: object) -> Value:
     if isinstance(value, (tuple, list)):
         return Sequence("tuple" if isinstance(value, tuple) else "list", [const(item) for item in value])
     return Const(value)
+
+
+def answer(truth: bool) -> Const:
+    """What a Proxy answers to ``is None``, ``isinstance`` and the like, where a tensor would answer otherwise."""
+    return ANSWERED_TRUE if truth else ANSWERED_FALSE
+
+
+def is_answer(value: Value) -> bool:
+    if isinstance(value, Unknown):
+        return value.answered
+    return value is ANSWERED_TRUE or value is ANSWERED_FALSE
 
 
 def key_of(value: Value) -> Hashable | None:

@@ -9,7 +9,7 @@ import textwrap
 
 import pytest
 
-from fxlint.predict import predict
+from fxlint.predict import machine, predict
 from fxlint.rules import load_rules
 
 RULES = load_rules()
@@ -200,6 +200,53 @@ class TestRaises:
                 return len(x)  # error
         """
         check(tmp_path, source, "fails")
+
+    @pytest.mark.parametrize(
+        "body",
+        [
+            "assert not (exists(mask) and self.causal)  # maybe",
+            "assert not (exists(mask) ^ self.causal)  # maybe",
+            "assert exists(mask) == self.causal  # maybe",
+            "if mask is not None and self.causal:\n    raise ValueError('mask')  # maybe",
+            "if self.causal:\n    if mask is not None:\n        raise ValueError('mask')  # maybe",
+            "if self.causal:\n    need_tensor(mask)\n",
+        ],
+    )
+    def test_one_that_a_given_input_leads_to_is_no_refusal(self, tmp_path, body):
+        source = f"""
+        def exists(value):
+            return value is not None
+
+        def need_tensor(value):
+            if not isinstance(value, torch.Tensor):
+                raise TypeError("no tensor"){"  # maybe" if "need_tensor" in body else ""}
+
+        class Net(nn.Module):
+            def __init__(self, causal):
+                super().__init__()
+                self.causal = causal
+
+            def forward(self, x, mask=None):
+{textwrap.indent(body, " " * 16)}
+                return x
+        """
+        check(tmp_path, source, "depends")
+
+    def test_one_that_has_nothing_to_do_with_the_input_is(self, tmp_path):
+        source = """
+        class Net(nn.Module):
+            def __init__(self, mode):
+                super().__init__()
+                self.mode = mode
+
+            def forward(self, x, mask=None):
+                if mask is not None:
+                    if self.mode == "add":
+                        return x + mask
+                    raise ValueError(self.mode)
+                return x
+        """
+        check(tmp_path, source, "traces")
 
     def test_an_abstract_forward_is_unknown(self, tmp_path):
         assert check(tmp_path, forward("raise NotImplementedError"), "unknown").reason == "forward is abstract"
@@ -703,6 +750,13 @@ class TestPackagesThatDispatchByType:
         body = "try:\n    return flat(x)\nexcept RuntimeError:\n    return x.flatten()"
         check(tmp_path, forward(body, extra="from backends import flat"), "traces", backends=self.BACKENDS)
 
+    def test_what_it_would_do_afterwards_is_of_no_use(self, tmp_path):
+        source = "from helper import count\n" + forward("return x / count(x)  # error")
+        helper = "def count(y):\n    n = len(y)\n    if n > 3:\n        raise ValueError(n)\n    return int(n)\n"
+        check(tmp_path, source, "fails", helper=helper)
+        (finding,) = predict([str(tmp_path / "model.py")], RULES, [tmp_path]).findings
+        assert finding.event == "len.call"
+
     def test_a_table_that_takes_long_to_make_is_one_all_the_same(self, tmp_path):
         plans = """
         from typing import Dict
@@ -750,6 +804,16 @@ def test_a_size_of_the_input_against_one_of_a_parameter_is_a_question_about_the_
     )
     (finding,) = predict([str(path)], RULES).findings
     assert (finding.event, finding.provenance[0].text) == ("bool.if", "x (input)")
+
+
+def test_a_root_after_one_that_took_all_steps_is_found(tmp_path, monkeypatch):
+    monkeypatch.setattr(machine, "MAX_STEPS", 2_000)
+    long = "for i in range(60):\n    for j in range(60):\n        x = x + i\nreturn x"
+    short = forward("return len(x)  # error", extra="class Base(nn.Module): pass")
+    short = short.replace("Net(nn.Module)", "Net(Base)")
+    check(tmp_path, forward(long).replace("Net", "Long") + short, "fails")
+    verdicts = [m.predicted.verdict for m in predict([str(tmp_path / "model.py")], RULES).modules]
+    assert verdicts == ["unknown", "fails"]
 
 
 def test_no_files_give_an_empty_prediction():
