@@ -37,6 +37,7 @@ from fxlint.predict.values import (
     Unknown,
     Value,
     clock,
+    is_answer,
 )
 
 if TYPE_CHECKING:
@@ -80,7 +81,7 @@ def _key(value: Value, depth: int) -> Hashable:
         kind = origin.first().kind if origin is not None else ""
         return ("T", value.default is not None, kind == "parameter", value.assumed)
     if isinstance(value, Const):
-        return (type(value.value).__name__, value.value)
+        return (type(value.value).__name__, value.value, is_answer(value))
     if isinstance(value, Unknown):
         likely = value.likely
         return ("U", value.maybe, value.truth, value.is_none, None if likely is None else _likely_key(likely, depth))
