@@ -388,7 +388,7 @@ def _settle(vm: Machine, frame: Frame, falls: bool) -> None:
         outer = {place: change for place, change in changes.items() if place[0] != own}
         if not outer:
             continue
-        if position == 0 and not falls:
+        if position == 0 and not falls and frame.divided:
             vm.heap.apply(outer)
         else:
             vm.heap.merge({}, outer, None)

@@ -70,7 +70,7 @@ def iterate(
         return Sequence("tuple", [], REAL_TENSOR)
     if isinstance(value, Unknown):
         likely = value.likely
-        if isinstance(likely, Sequence) and likely.rest is None and not value.maybe:
+        if isinstance(likely, Sequence) and likely.items and likely.rest is None and not value.maybe:
             items = [Unknown(likely=item) if isinstance(item, Const) else item for item in likely.items]
             return Sequence("tuple", list(items))
         return Sequence("tuple", [], MAYBE if value.maybe else UNKNOWN)
@@ -221,6 +221,14 @@ def _set_list_item(vm: Machine, container: Sequence, key: Value, value: Value, n
         items = [join(item, value) for item in container.items]
         rest = None if container.rest is None else join(container.rest, value)
         vm.heap.refill(container, items, rest)
+
+
+def append(vm: Machine, target: Sequence, value: Value) -> None:
+    """``target.append(value)``."""
+    if target.rest is None:
+        vm.heap.refill(target, [*target.items, value], None)
+    else:
+        vm.heap.refill(target, target.items, join(target.rest, value))
 
 
 def _within(container: Sequence, key: Value) -> bool:

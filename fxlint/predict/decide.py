@@ -480,6 +480,9 @@ def refine(vm: Machine, frame: Frame, test: ast.expr, positive: bool) -> None:
 
 def _refine_comparison(vm: Machine, frame: Frame, test: ast.Compare, positive: bool) -> None:
     op, right = test.ops[0], test.comparators[0]
+    if isinstance(op, (ast.Lt, ast.LtE, ast.Gt, ast.GtE)):  # None has no order
+        for operand in (test.left, right):
+            _narrow(vm, frame, operand, lambda value: _by_none(value, False))
     if isinstance(op, (ast.NotEq, ast.IsNot, ast.NotIn)):
         positive = not positive
     if isinstance(op, (ast.Is, ast.IsNot, ast.Eq, ast.NotEq)) and isinstance(right, ast.Constant):

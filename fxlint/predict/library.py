@@ -371,19 +371,12 @@ def extend(vm: Machine, frame: Frame, target: Sequence, more: Value, node: ast.A
         vm.heap.refill(target, target.items, join_all([target.rest, *spread.members()]))
 
 
-def _append(vm: Machine, target: Sequence, value: Value) -> None:
-    if target.rest is None:
-        vm.heap.refill(target, [*target.items, value], None)
-    else:
-        vm.heap.refill(target, target.items, join(target.rest, value))
-
-
 def _sequence_method(vm: Machine, frame: Frame, receiver: Sequence, name: str, args: Arguments, node: ast.AST) -> Value:
     first = args.get(0, "")
     if name in {"append", "add", "appendleft"} and first is not None:
         if vm.tracing and holds_traced(first):
             vm.note("silent.append", node)
-        _append(vm, receiver, first)
+        containers.append(vm, receiver, first)
         return NONE
     if name in {"extend", "update"} and first is not None:
         extend(vm, frame, receiver, first, node)

@@ -354,7 +354,8 @@ class Machine:
                 (frame.loops[-1].breaks if frame.loops else frame.pending).append(branch.changes)
         if first.refused and second.refused:
             self._all_refused((*first.raises, *second.raises))
-        return first.falls or second.falls
+        frame.divided = not first.falls and not second.falls
+        return not frame.divided
 
     def _all_refused(self, raises: tuple[Event, ...]) -> None:
         """Both sides end in a raise: so does the path before the fork, for certain where nothing else guards it."""

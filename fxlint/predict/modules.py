@@ -231,12 +231,13 @@ def _set_member(vm: Machine, module: Instance, args: Arguments, keyword: str, de
     if isinstance(key, Const) and isinstance(key.value, str) and value is not None:
         vm.heap.put(module.attributes, key.value, value)
         if isinstance(module.children, Sequence) and keyword == "module":
-            vm.heap.refill(module.children, [*module.children.items, value], module.children.rest)
+            containers.append(vm, module.children, value)
         elif isinstance(module.children, Mapping):
             containers.set_item(vm, vm.frame, module.children, key, value, node)
     elif value is not None and isinstance(module.children, Sequence):
-        rest = value if module.children.rest is None else join(module.children.rest, value)
-        vm.heap.refill(module.children, module.children.items, rest)
+        containers.append(vm, module.children, value)
+    elif value is not None and isinstance(module.children, Mapping):
+        containers.set_item(vm, vm.frame, module.children, UNKNOWN, value, node)
     else:
         module.open = True
     return NONE

@@ -61,13 +61,18 @@ class Loop:
 
 @dataclass(eq=False, slots=True)
 class Frame:
-    """One call. ``call`` is the node in the caller's source that made it."""
+    """One call. ``call`` is the node in the caller's source that made it.
+
+    ``divided`` says that the body's last way out lies in the branches of a fork, so that ``pending`` has the states of
+    all ways out; otherwise the present state is that of the last one.
+    """
 
     scope: Scope
     function: Function | None
     call: ast.AST | None
     exits: list[Exit] = field(default_factory=list)
     pending: list[Changes] = field(default_factory=list)
+    divided: bool = False
     yields: list[Value] | None = None
     loops: list[Loop] = field(default_factory=list)
     outer_names: dict[str, Scope | None] = field(default_factory=dict)  # nonlocal and global names

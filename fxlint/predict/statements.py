@@ -115,6 +115,7 @@ def _delete(vm: Machine, frame: Frame, node: ast.Delete) -> bool:
 def _return(vm: Machine, frame: Frame, node: ast.Return) -> bool:
     value = NONE if node.value is None else evaluate.expression(vm, frame, node.value)
     frame.exits.append(exit_now(vm, value))
+    frame.divided = False
     return False
 
 
@@ -131,6 +132,7 @@ def _raise(vm: Machine, frame: Frame, node: ast.Raise) -> bool:
         vm.refuse(node, _exception_name(thrown), thrown)
     vm.event("raise.reached", node, exception=_exception_name(thrown), thrown=thrown)
     frame.exits.append(exit_now(vm, UNKNOWN))
+    frame.divided = False
     return False
 
 

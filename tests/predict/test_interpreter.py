@@ -178,6 +178,40 @@ class TestConditions:
         body = "b, c = x.shape\nif (b, c) != (1, 2):  # error\n    return -x\nreturn x"
         check(tmp_path, forward(body), "fails")
 
+    def test_what_an_early_return_tells_holds_for_that_way_out_only(self, tmp_path):
+        source = """
+        class Net(nn.Module):
+            def __init__(self, branches):
+                super().__init__()
+                self.branches = branches
+                self.fuse = self.make()
+
+            def make(self):
+                if self.branches == 1:
+                    return None
+                return nn.Linear(2, 2)
+
+            def forward(self, x):
+                if self.branches == 1:
+                    return x
+                return x * len(x)  # maybe
+        """
+        check(tmp_path, source, "depends")
+
+    def test_what_has_an_order_is_not_none(self, tmp_path):
+        source = """
+        class Net(nn.Module):
+            def __init__(self, rate=None):
+                super().__init__()
+                self.rate = rate
+
+            def forward(self, x):
+                if self.rate > 0:
+                    return x if self.rate is not None else len(x)
+                return x
+        """
+        check(tmp_path, source, "traces")
+
     def test_one_proxy_is_itself(self, tmp_path):
         check(tmp_path, forward("y = x\nif y is x:\n    return y\nreturn len(x)"), "traces")
 
@@ -310,6 +344,45 @@ class TestLoops:
                 return [int(x) for layer in self.layers]  # maybe
         """
         check(tmp_path, source, "depends")
+
+    def test_an_empty_default_does_not_say_how_often_a_loop_runs(self, tmp_path):
+        source = """
+        class Net(nn.Module):
+            def __init__(self, widths=()):
+                super().__init__()
+                self.layers = nn.ModuleList([Layer() for _ in widths])
+
+            def forward(self, x):
+                for layer in self.layers:
+                    x = layer(x)
+                return x
+
+
+        class Layer(nn.Module):
+            def forward(self, x):
+                return x * len(x)  # error
+        """
+        check(tmp_path, source, "fails")
+
+    def test_modules_that_are_added_under_names_that_are_not_known(self, tmp_path):
+        source = """
+        class Net(nn.ModuleDict):
+            def __init__(self, count):
+                super().__init__()
+                for i in range(count):
+                    self.add_module("layer%d" % i, Layer())
+
+            def forward(self, x):
+                for name, layer in self.items():
+                    x = layer(x)
+                return x
+
+
+        class Layer(nn.Module):
+            def forward(self, x):
+                return x * len(x)  # error
+        """
+        check(tmp_path, source, "fails")
 
     def test_break_and_continue(self, tmp_path):
         body = "for i in range(4):\n    if i == 2:\n        break\n    if i:\n        continue\n    x = x + 1\nreturn x"
