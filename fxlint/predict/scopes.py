@@ -19,6 +19,7 @@ class ModuleScope:
     values: dict[str, Value | None] = field(default_factory=dict)
     pending: set[str] = field(default_factory=set)
     methods: dict[str, list[Function]] = field(default_factory=dict)  # by name, of all classes
+    constructions: dict[str, list[ast.Call]] | None = None  # calls by the name that is called
     registered: bool = False  # the decorated definitions of the module have been looked at
 
     @property

@@ -6,7 +6,7 @@ import ast
 from dataclasses import dataclass
 from typing import Final
 
-from fxlint.predict import calls, classes, modules
+from fxlint.predict import calls, classes, modules, sites
 from fxlint.predict.arguments import Arguments
 from fxlint.predict.machine import Event, Guard, Machine, OutOfBudget, PathEnd, Unwind
 from fxlint.predict.roots import RootValue
@@ -119,7 +119,7 @@ def _instance(vm: Machine, cls: Class) -> Instance:
     with vm.untraced():
         try:
             if isinstance(init, Function):
-                calls.run_function(vm, init, _unknown_arguments(init, instance), cls.node)
+                calls.run_function(vm, init, _unknown_arguments(vm, init, instance), cls.node)
             elif init is not None:
                 calls.call(vm, frame, init, Arguments([instance], extra=UNKNOWN), cls.node)
             else:
@@ -133,7 +133,9 @@ def _instance(vm: Machine, cls: Class) -> Instance:
     return instance
 
 
-def _unknown_arguments(function: Function, receiver: Instance) -> dict[str, Value]:
+def _unknown_arguments(vm: Machine, function: Function, receiver: Instance) -> dict[str, Value]:
+    assert isinstance(receiver.cls, Class)
+    given = sites.layers_given(vm, receiver.cls, function)
     parameters = function.node.args
     named = [*parameters.posonlyargs, *parameters.args]
     variables: dict[str, Value] = {}
@@ -142,12 +144,15 @@ def _unknown_arguments(function: Function, receiver: Instance) -> dict[str, Valu
         if position == 0:
             variables[parameter.arg] = receiver
         else:
-            default = function.defaults[position - offset] if position >= offset else None
+            default = function.defaults[position - offset] if position >= offset else given.get(parameter.arg)
             variables[parameter.arg] = Unknown(likely=default)
     for parameter in parameters.kwonlyargs:
-        variables[parameter.arg] = Unknown(likely=function.keyword_defaults.get(parameter.arg))
+        default = function.keyword_defaults.get(parameter.arg) or given.get(parameter.arg)
+        variables[parameter.arg] = Unknown(likely=default)
     if parameters.vararg is not None:
-        variables[parameters.vararg.arg] = Sequence("tuple", [], UNKNOWN, optional=True)
+        name = parameters.vararg.arg
+        rest = Unknown(likely=given[name]) if name in given else UNKNOWN
+        variables[name] = Sequence("tuple", [], rest, optional=True)
     if parameters.kwarg is not None:
         variables[parameters.kwarg.arg] = Mapping({}, UNKNOWN)
     return variables

@@ -524,6 +524,58 @@ class TestCalls:
         check(tmp_path, forward("return inner(x, 2)  # error", extra=extra), "fails")
 
 
+class TestLayersGivenInTheSameFile:
+    """An argument without a default is probably what the class's own file gives: certain for no root but the layer."""
+
+    LAYERS = """
+    class Attend(nn.Module):
+        def __init__(self, dim):
+            super().__init__()
+            self.dim = dim
+
+        def forward(self, x):
+            return x.view(*x.shape)  # error
+
+    class Scale(nn.Module):
+        def forward(self, x):
+            return x * 2
+
+    class Net(nn.Module):
+        def __init__(self, dim, fn):
+            super().__init__()
+            self.norm = nn.LayerNorm(dim)
+            self.fn = fn
+
+        def forward(self, x):
+            return self.fn(self.norm(x))
+
+    class Fold(nn.Module):
+        def __init__(self, *fns):
+            super().__init__()
+            self.fns = nn.ModuleList(fns)
+
+        def forward(self, x):
+            for fn in self.fns:
+                x = fn(x)
+            return x
+
+    def build(dim):
+        return {given}
+    """
+
+    @pytest.mark.parametrize("given", ["Net(dim, Attend(dim))", "[Net(dim, fn=Scale()), Net(dim, fn=Attend(dim))]"])
+    def test_one_that_fails(self, tmp_path, given):
+        assert "self.fn" in check(tmp_path, self.LAYERS.replace("{given}", given), "depends").depends_on
+
+    def test_one_of_a_list(self, tmp_path):
+        check(tmp_path, self.LAYERS.replace("{given}", "Fold(Scale(), Attend(dim))"), "depends", name="Fold")
+
+    @pytest.mark.parametrize("given", ["Net(dim, Scale())", "Net(*dim)", "Net(dim, build)"])
+    def test_one_that_traces_and_none(self, tmp_path, given):
+        source = self.LAYERS.replace("{given}", given).replace("  # error", "")
+        check(tmp_path, source, "traces")
+
+
 class TestDecorators:
     WRAPS = """
     import functools

@@ -1,0 +1,78 @@
+"""Layers that a constructor is given where its own file uses it: what an argument without a default probably is."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from typing import Final
+
+from fxlint.predict import classes, evaluate
+from fxlint.predict.machine import Machine, OutOfBudget, PathEnd, Unwind
+from fxlint.predict.scopes import Frame, ModuleScope, Scope
+from fxlint.predict.values import Class, External, Function, Instance, Value, join_all
+
+MAX_LAYERS: Final = 3
+
+
+def layers_given(vm: Machine, cls: Class, init: Function) -> dict[str, Value]:
+    """By parameter name, the modules that calls of the class in its file give for parameters without a default."""
+    wanted = _without_default(init)
+    found: dict[str, list[Instance]] = {}
+    for call in _calls_of(cls.module, cls.name) if wanted else ():
+        for name, node in _bound(call, init):
+            kinds = found.setdefault(name, [])
+            if name in wanted and isinstance(node, ast.Call) and len(kinds) < MAX_LAYERS:
+                layer = _layer(vm, cls.module, node)
+                if layer is not None and not any(_is_same(layer.cls, other.cls) for other in kinds):
+                    kinds.append(layer)
+    return {name: join_all(kinds) for name, kinds in found.items() if kinds}
+
+
+def _without_default(init: Function) -> frozenset[str]:
+    parameters = init.node.args
+    named = [*parameters.posonlyargs, *parameters.args]
+    required = named[1 : len(named) - len(parameters.defaults)]
+    keywords = [p for p, d in zip(parameters.kwonlyargs, parameters.kw_defaults, strict=True) if d is None]
+    star = [parameters.vararg] if parameters.vararg is not None else []
+    return frozenset(parameter.arg for parameter in (*required, *keywords, *star))
+
+
+def _calls_of(module: ModuleScope, name: str) -> list[ast.Call]:
+    if module.constructions is None:
+        module.constructions = {}
+        for node in ast.walk(module.source.tree):
+            if isinstance(node, ast.Call) and isinstance(node.func, ast.Name):
+                module.constructions.setdefault(node.func.id, []).append(node)
+    return module.constructions.get(name, [])
+
+
+def _bound(call: ast.Call, init: Function) -> Iterator[tuple[str, ast.expr]]:
+    """The arguments of the call by the names of the constructor's parameters, as far as the call spells them out."""
+    parameters = init.node.args
+    names = [parameter.arg for parameter in (*parameters.posonlyargs, *parameters.args)][1:]
+    for position, node in enumerate(call.args):
+        if isinstance(node, ast.Starred):
+            break
+        if position < len(names):
+            yield names[position], node
+        elif parameters.vararg is not None:
+            yield parameters.vararg.arg, node
+    for keyword in call.keywords:
+        if keyword.arg is not None:
+            yield keyword.arg, keyword.value
+
+
+def _layer(vm: Machine, module: ModuleScope, node: ast.Call) -> Instance | None:
+    """The module that the argument makes; the local names in it are not known."""
+    with vm.detached(), vm.uncharged():
+        frame = Frame(Scope(module), None, None)
+        vm.frames.append(frame)
+        try:
+            value = evaluate.expression(vm, frame, node)
+        except (PathEnd, Unwind, OutOfBudget):
+            return None
+    return value if isinstance(value, Instance) and classes.is_module(vm, value) else None
+
+
+def _is_same(one: Class | External, other: Class | External) -> bool:
+    return one is other or (isinstance(one, External) and isinstance(other, External) and one.name == other.name)
