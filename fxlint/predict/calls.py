@@ -249,19 +249,30 @@ _DECLARED: Final[dict[str, Callable[[], Value]]] = {
 
 def _declared(vm: Machine, function: Function, variables: dict[str, Value]) -> Value:
     """What a function that was not run to its end returns: a container, where its annotation says so."""
-    if function.name == "__init__":
-        created = next(iter(variables.values()), None)
-        if isinstance(created, Instance):
-            created.open = True  # attributes that were not seen being set
-        return NONE
     annotation = None if isinstance(function.node, ast.Lambda) else function.node.returns
     while isinstance(annotation, ast.Subscript):
         annotation = annotation.value
+    undetermined = _undetermined(function, variables)
     if annotation is None:
-        return UNKNOWN
+        return undetermined
     declared = evaluate.expression(vm, Frame(function.scope, None, None), annotation)
     make = _DECLARED.get(declared.name) if isinstance(declared, External) else None
-    return make() if make is not None else UNKNOWN
+    return make() if make is not None else undetermined
+
+
+def _only_raises(function: Function) -> bool:
+    body = [] if isinstance(function.node, ast.Lambda) else function.node.body
+    statements_ = [node for node in body if not (isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant))]
+    return bool(statements_) and isinstance(statements_[0], ast.Raise)
+
+
+def _undetermined(function: Function, variables: dict[str, Value]) -> Value:
+    """The result of a function of which it is not known what it does."""
+    created = next(iter(variables.values()), None)
+    if function.name == "__init__" and isinstance(created, Instance):
+        created.open = True  # attributes that were not seen being set
+        return NONE
+    return UNKNOWN
 
 
 def _run_or_recall(
@@ -333,6 +344,10 @@ def _run(vm: Machine, function: Function, variables: dict[str, Value], node: ast
         if linted or outer is not None:
             raise
         return vm.traced(node, library.first_traced(Arguments(list(variables.values()))))
+    except PathEnd:
+        if vm.tracing or vm.handlers or _only_raises(function):
+            raise
+        return _undetermined(function, variables)  # the object is there, so it has been built: not in this way
     finally:
         vm.foreign = outer
 

@@ -521,7 +521,9 @@ def _is_external(vm: Machine, value: Value, name: str) -> bool | None:
     if isinstance(value, Const):
         if name in _BUILTIN_TYPES:
             return isinstance(value.value, _BUILTIN_TYPES[name])
-        return (value.value is None) if name == "types.NoneType" else False
+        if name == "types.NoneType":
+            return value.value is None
+        return vm.facts.is_python_instance(value.value, name)
     if isinstance(value, Sequence):
         return value.kind in _SEQUENCES[name] if name in _SEQUENCES else (None if "abc" in name else False)
     if isinstance(value, Mapping):

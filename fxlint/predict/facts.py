@@ -56,6 +56,14 @@ class Facts:
             for base in cls.__mro__[1:]:
                 yield f"{base.__module__}.{base.__qualname__}"
 
+    def is_python_instance(self, value: object, name: str) -> bool:
+        """Whether a Python object is an instance of a class of the standard library; of others it is none."""
+        cls = _python_object(name)
+        try:
+            return isinstance(value, cls)
+        except TypeError:  # not a class, or one that takes no questions
+            return False
+
     def has_attribute(self, class_name: str, attribute: str) -> bool:
         """Whether a library class has an attribute, inherited ones included."""
         if class_name.startswith("torch"):

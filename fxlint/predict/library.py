@@ -866,6 +866,26 @@ def _dict(vm: Machine, frame: Frame, args: Arguments, node: ast.AST) -> Value:
     return result
 
 
+NAMED_TUPLE: Final = "fxlint.named_tuple"
+
+
+def _named_tuple(vm: Machine, frame: Frame, args: Arguments, node: ast.AST) -> Value:
+    """``collections.namedtuple(name, fields)``: a callable that makes tuples with these fields."""
+    fields = args.get(1, "field_names")
+    if isinstance(fields, Const) and isinstance(fields.value, str):
+        fields = Sequence("tuple", [Const(name) for name in fields.value.replace(",", " ").split()])
+    known = isinstance(fields, Sequence) and fields.rest is None and all(isinstance(i, Const) for i in fields.items)
+    return Partial(External(NAMED_TUPLE), [fields], {}) if fields is not None and known else UNKNOWN
+
+
+def _named_tuple_object(vm: Machine, frame: Frame, args: Arguments, node: ast.AST) -> Value:
+    fields, *values = args.positional
+    assert isinstance(fields, Sequence)
+    names_ = [item.value for item in fields.items if isinstance(item, Const)]
+    values.extend(args.keywords.get(name, UNKNOWN) for name in names_[len(values) :])
+    return Sequence("tuple", values, fields=tuple(names_))
+
+
 def _default_dict(vm: Machine, frame: Frame, args: Arguments, node: ast.AST) -> Value:
     return Mapping({}, UNKNOWN)
 
@@ -1121,6 +1141,8 @@ _MODELS: Final[dict[str, Model]] = {
     "builtins.set": _copy_to("set"),
     "builtins.frozenset": _copy_to("set"),
     "collections.deque": _copy_to("list"),
+    "collections.namedtuple": _named_tuple,
+    NAMED_TUPLE: _named_tuple_object,
     "builtins.dict": _dict,
     "collections.OrderedDict": _dict,
     "collections.defaultdict": _default_dict,

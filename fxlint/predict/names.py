@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import builtins
+import contextlib
 import sys
 from typing import Final
 
@@ -17,6 +18,7 @@ from fxlint.predict.values import (
     Class,
     Const,
     External,
+    Instance,
     Mapping,
     Namespace,
     Sequence,
@@ -95,12 +97,14 @@ def global_name(vm: Machine, module: ModuleScope, name: str) -> Value | None:
 
 
 def is_registry(value: Value) -> bool:
-    """Whether a container is empty where it is made, so that other code must fill it."""
+    """Whether a container, or one in an object, is empty where it is made, so that other code must fill it."""
+    if isinstance(value, Instance):
+        return any(is_registry(part) for part in value.attributes.values() if not isinstance(part, Instance))
     return isinstance(value, (Mapping, Sequence)) and not value.items and value.rest is UNKNOWN
 
 
 def run_registrations(vm: Machine, module: ModuleScope) -> None:
-    """Evaluate the decorated definitions of a module, whose decorators may fill a registry of that module."""
+    """Evaluate what may fill a registry of the module: decorated definitions, and calls of what the module binds."""
     if module.registered:
         return
     module.registered = True
@@ -111,6 +115,18 @@ def run_registrations(vm: Machine, module: ModuleScope) -> None:
                 isinstance(decorator, ast.Call) for decorator in node.decorator_list
             ):
                 global_name(vm, module, name)
+        for statement in module.index.source.tree.body:
+            if isinstance(statement, ast.Expr) and isinstance(statement.value, ast.Call):
+                _register(vm, module, statement.value)
+
+
+def _register(vm: Machine, module: ModuleScope, call: ast.Call) -> None:
+    """``REGISTRY.add("name", thing)`` at the top level."""
+    owner = call.func.value if isinstance(call.func, ast.Attribute) else None
+    if isinstance(owner, ast.Name) and any(b.imported is None for b in module.index.bindings.get(owner.id, ())):
+        with vm.detached(), contextlib.suppress(PathEnd, Unwind):
+            vm.frames.append(Frame(Scope(module), None, None))
+            vm.aside(call, lambda: evaluate.expression(vm, vm.frame, call))
 
 
 def member(vm: Machine, module: ModuleScope, name: str) -> Value | None:
@@ -170,11 +186,24 @@ def _global(vm: Machine, module: ModuleScope, name: str) -> Value | None:
     return None
 
 
+def _called_owners(module: ModuleScope) -> set[str]:
+    """Names of which the top level calls methods, or uses them as decorators: that is how registries are filled."""
+    calls_ = [
+        *(n.value for n in module.index.source.tree.body if isinstance(n, ast.Expr)),
+        *(d for n in module.index.source.tree.body for d in getattr(n, "decorator_list", ())),
+    ]
+    owners = [c.func.value for c in calls_ if isinstance(c, ast.Call) and isinstance(c.func, ast.Attribute)]
+    return {owner.id for owner in owners if isinstance(owner, ast.Name)}
+
+
 def _mutable_globals(module: ModuleScope, name: str, value: Value) -> Value:
     """A container that other statements of the module change holds more than its display shows."""
-    if is_empty_display(value):
-        value.rest = UNKNOWN  # filled elsewhere
-    elif name in module.index.mutated and isinstance(value, (Mapping, Sequence)) and value.rest is None:
+    filled = isinstance(value, Instance) and name in _called_owners(module)
+    parts = value.attributes.values() if isinstance(value, Instance) and filled else [value]
+    for part in parts:
+        if is_empty_display(part):
+            part.rest = UNKNOWN  # filled elsewhere
+    if name in module.index.mutated and isinstance(value, (Mapping, Sequence)) and value.rest is None:
         value.rest = UNKNOWN
     return value
 

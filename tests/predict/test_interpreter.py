@@ -830,6 +830,55 @@ class TestRegistries:
         check(tmp_path, source, "fails")
 
 
+class TestRegistriesInObjects:
+    FACTORY = """
+        from collections import namedtuple
+        from collections.abc import Hashable
+
+        Part = namedtuple("Part", ("text", "value"))
+
+        class Factory:
+            def __init__(self):
+                self.parts = {}
+
+            def add(self, name, value):
+                self.parts[name.upper()] = Part("", value)
+                return value
+
+            def named(self, name):
+                return lambda function: self.add(name, function)
+
+            def __getitem__(self, name):
+                if not isinstance(name, Hashable):
+                    raise TypeError(name)
+                if name in self.parts:
+                    return self.parts[name].value
+                raise ValueError(name)
+
+        class Fold(nn.Module):
+            def forward(self, x):
+                return x.view(*x.shape)  # error
+
+        FACTORY = Factory()
+
+        @FACTORY.named("conv")
+        def conv():
+            return nn.Conv2d(3, 3, 1)
+
+        FACTORY.add("fold", Fold)
+        """
+
+    @pytest.mark.parametrize(("name", "verdict"), [("FOLD", "fails"), ("CONV", "traces")])
+    def test_calls_and_decorators_fill_it(self, tmp_path, name, verdict):
+        net = forward("return self.layer(x)", f"self.layer = FACTORY['{name}']()")
+        source = textwrap.dedent(self.FACTORY) + net
+        check(tmp_path, source if verdict == "fails" else source.replace("  # error", ""), verdict)
+
+    def test_a_constructor_that_seems_to_refuse_everything_has_built_the_object_all_the_same(self, tmp_path):
+        net = forward("return len(self.layer(x))  # maybe", "self.layer = FACTORY['MISSING']()")
+        check(tmp_path, (textwrap.dedent(self.FACTORY) + net).replace("  # error", ""), "depends")
+
+
 class TestPackagesThatDispatchByType:
     """What other packages do with a tensor, read from their source: a Proxy is none of the types they know."""
 
