@@ -362,7 +362,7 @@ def run_function(vm: Machine, function: Function, variables: dict[str, Value], n
     try:
         if isinstance(function.node, ast.Lambda):
             return evaluate.expression(vm, inner, function.node.body)
-        if statements.is_generator(function.node):
+        if statements.is_generator(vm, function):
             inner.yields = []
         try:
             falls = statements.block(vm, inner, function.node.body)
@@ -418,7 +418,6 @@ def bind_arguments(
     variables: dict[str, Value] = {}
     positional = args.positional
     keywords = dict(args.keywords)
-    unknown_rest = Unknown(maybe=args.may_hold_traced())
     fits = True
     for position, parameter in enumerate(named):
         name = parameter.arg
@@ -439,7 +438,7 @@ def bind_arguments(
                 variables[name] = given
             else:
                 fits = False
-                variables[name] = unknown_rest
+                variables[name] = Unknown(maybe=args.may_hold_traced())
     surplus = positional[len(named) :]
     if parameters.vararg is not None:
         variables[parameters.vararg.arg] = Sequence("tuple", list(surplus), args.extra)
@@ -457,7 +456,7 @@ def bind_arguments(
             variables[name] = given
         else:
             fits = False
-            variables[name] = unknown_rest
+            variables[name] = Unknown(maybe=args.may_hold_traced())
     if parameters.kwarg is not None:
         items = {key_of(Const(name)): (Const(name), value) for name, value in keywords.items()}
         variables[parameters.kwarg.arg] = Mapping(items, args.extra_keywords)  # type: ignore[arg-type]

@@ -75,6 +75,12 @@ def resolve_bases(vm: Machine, cls: Class) -> None:
             resolve_bases(vm, base)
             cls.complete = cls.complete and base.complete
     cls.mro = [cls, *_linearise([base for base in cls.bases if isinstance(base, (Class, External))])]
+    cls.library_bases = frozenset(
+        name
+        for base in cls.mro
+        if isinstance(base, External)
+        for name in (vm.facts.canonical(base.name), *vm.facts.ancestors(base.name))
+    )
     _tell_bases(vm, cls)
 
 
@@ -159,11 +165,10 @@ def ancestry(vm: Machine, cls: Class | External) -> Iterator[Class | External | 
 
 
 def derives_from(vm: Machine, cls: Class | External, names_: frozenset[str]) -> bool:
-    for base in ancestry(vm, cls):
-        name = base if isinstance(base, str) else vm.facts.canonical(base.name) if isinstance(base, External) else None
-        if name in names_:
-            return True
-    return False
+    if isinstance(cls, External):
+        return not names_.isdisjoint((vm.facts.canonical(cls.name), *vm.facts.ancestors(cls.name)))
+    resolve_bases(vm, cls)
+    return not names_.isdisjoint(cls.library_bases)
 
 
 _MODULES: Final = frozenset({MODULE})
@@ -178,7 +183,10 @@ def is_module(vm: Machine, value: Value) -> bool:
 
 
 def is_enum(vm: Machine, cls: Class | External) -> bool:
-    return any(isinstance(base, External) and base.name.startswith("enum.") for base in ancestry(vm, cls))
+    if isinstance(cls, External):
+        return cls.name.startswith("enum.")
+    resolve_bases(vm, cls)
+    return any(isinstance(base, External) and base.name.startswith("enum.") for base in cls.mro)
 
 
 # -- members ----------------------------------------------------------------------------------------------------------

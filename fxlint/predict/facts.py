@@ -5,7 +5,6 @@ from __future__ import annotations
 import ast
 import builtins
 import sys
-from collections.abc import Iterator
 from functools import cache, lru_cache
 from typing import TYPE_CHECKING, Any, Final
 
@@ -26,9 +25,7 @@ class Facts:
         self.release = release
 
     def canonical(self, name: str) -> str:
-        if not name.startswith("torch"):
-            return name
-        return calltable.canonical(name, self.release) or name
+        return _canonical(name, self.release)
 
     def kind(self, name: str) -> str | None:
         return calltable.kind(name, self.release) if name.startswith("torch") else _python_kind(name)
@@ -44,17 +41,9 @@ class Facts:
         """``isinstance(proxy, name)``."""
         return bool(calltable.instance_of(self.canonical(name), self.release))
 
-    def ancestors(self, name: str) -> Iterator[str]:
+    def ancestors(self, name: str) -> tuple[str, ...]:
         """Canonical names of a library class and of what it derives from."""
-        if name.startswith("torch"):
-            known = self.canonical(name)
-            yield known
-            yield from calltable.bases(known, self.release)
-            return
-        cls = _python_object(name)
-        if isinstance(cls, type):
-            for base in cls.__mro__[1:]:
-                yield f"{base.__module__}.{base.__qualname__}"
+        return _ancestors(self.canonical(name), self.release)
 
     def is_python_instance(self, value: object, name: str) -> bool:
         """Whether a Python object is an instance of a class of the standard library; of others it is none."""
@@ -66,16 +55,7 @@ class Facts:
 
     def has_attribute(self, class_name: str, attribute: str) -> bool:
         """Whether a library class has an attribute, inherited ones included."""
-        if class_name.startswith("torch"):
-            known = self.canonical(class_name)
-            if attribute in {"__init__", "forward", "__call__"} and self._is_module(known):
-                return True
-            return any(attribute in calltable.members(base, self.release) for base in self.ancestors(known))
-        cls = _python_object(class_name)
-        return isinstance(cls, type) and hasattr(cls, attribute) and not hasattr(object, attribute)
-
-    def _is_module(self, known: str) -> bool:
-        return any(base == "torch.nn.Module" for base in self.ancestors(known))
+        return _has_attribute(self.canonical(class_name), attribute, self.release)
 
     # -- torch.nn classes -----------------------------------------------------------------------------------------
 
@@ -162,6 +142,30 @@ def _literal(text: str) -> Value:
         return const(ast.literal_eval(text))
     except (ValueError, SyntaxError):
         return UNKNOWN
+
+
+@cache
+def _canonical(name: str, release: str | None) -> str:
+    return (calltable.canonical(name, release) if name.startswith("torch") else None) or name
+
+
+@cache
+def _ancestors(name: str, release: str | None) -> tuple[str, ...]:
+    if name.startswith("torch"):
+        return (name, *calltable.bases(name, release))
+    cls = _python_object(name)
+    return tuple(f"{base.__module__}.{base.__qualname__}" for base in cls.__mro__[1:]) if isinstance(cls, type) else ()
+
+
+@cache
+def _has_attribute(name: str, attribute: str, release: str | None) -> bool:
+    if name.startswith("torch"):
+        bases = _ancestors(name, release)
+        if attribute in {"__init__", "forward", "__call__"} and "torch.nn.Module" in bases:
+            return True
+        return any(attribute in calltable.members(base, release) for base in bases)
+    cls = _python_object(name)
+    return isinstance(cls, type) and hasattr(cls, attribute) and not hasattr(object, attribute)
 
 
 @lru_cache(maxsize=1024)

@@ -123,6 +123,8 @@ class Machine:
         self.instances: dict[Hashable, tuple[Instance, Arguments]] = {}
         self.costly: dict[int, ast.AST] = {}
         self.foreign: int | None = None  # guards of the path on which a package that is not linted was entered
+        self.generators: dict[ast.AST, bool] = {}
+        self.names_in: dict[ast.AST, frozenset[str]] = {}
         self.local_reads = 0  # of names whose meaning depends on the root
 
     # -- a root -------------------------------------------------------------------------------------------------
@@ -459,7 +461,7 @@ class Machine:
             self.heap, self.frames, self.guards, self.handlers, self.failed, self.unlikely, self.loose = saved
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(eq=False, slots=True)
 class _Branch:
     falls: bool
     left: bool  # by return, break or continue

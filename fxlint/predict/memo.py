@@ -10,7 +10,6 @@ from __future__ import annotations
 import ast
 from collections.abc import Hashable, Iterable, Iterator
 from dataclasses import dataclass, replace
-from functools import cache
 from typing import TYPE_CHECKING, Any, Final
 
 from fxlint.predict.values import (
@@ -148,7 +147,7 @@ def visible(vm: Machine, function: Function, values: list[Value]) -> State:
 
     Objects are reached through arguments, the scopes around the function, and what is global.
     """
-    around = tuple(_captured(function))
+    around = tuple(_captured(vm, function))
     if not vm.heap.written:
         return State(tuple(map(id, around)), around) if around else _UNCHANGED
     reached = _Reached(vm.heap.written)
@@ -163,19 +162,20 @@ def visible(vm: Machine, function: Function, values: list[Value]) -> State:
     return State((tuple(map(id, around)), written), (*around, *changes))
 
 
-def _captured(function: Function) -> Iterator[Value]:
+def _captured(vm: Machine, function: Function) -> Iterator[Value]:
     """The values of the variables around a function that it reads."""
     scope: Scope | None = function.scope
     while scope is not None:
         if scope.vars:
-            names = _names(function.node)
+            names = _names(vm, function.node)
             yield from (value for name, value in scope.vars.items() if name in names)
         scope = scope.parent
 
 
-@cache
-def _names(node: ast.AST) -> frozenset[str]:
-    return frozenset(part.id for part in ast.walk(node) if isinstance(part, ast.Name))
+def _names(vm: Machine, node: ast.AST) -> frozenset[str]:
+    if node not in vm.names_in:
+        vm.names_in[node] = frozenset(part.id for part in ast.walk(node) if isinstance(part, ast.Name))
+    return vm.names_in[node]
 
 
 def _identity(now: object) -> Hashable:

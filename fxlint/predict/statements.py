@@ -5,7 +5,6 @@ from __future__ import annotations
 import ast
 import builtins
 from collections.abc import Callable, Iterable
-from functools import cache
 from typing import Any, Final
 
 from fxlint.predict import calls, classes, containers, decide, evaluate, library, names
@@ -45,10 +44,16 @@ def exit_now(vm: Machine, value: Value) -> Exit:
     return Exit(value, vm.failed)
 
 
-@cache
-def is_generator(node: ast.FunctionDef | ast.AsyncFunctionDef) -> bool:
+def is_generator(vm: Machine, function: Function) -> bool:
     """Whether the function's own body yields (bodies of functions inside it do not count)."""
-    pending: list[ast.AST] = list(node.body)
+    node = function.node
+    if node not in vm.generators:
+        vm.generators[node] = "yield" in function.module.source.text and _yields(node)
+    return vm.generators[node]
+
+
+def _yields(node: ast.AST) -> bool:
+    pending = list(ast.iter_child_nodes(node))
     while pending:
         inner = pending.pop()
         if isinstance(inner, (ast.Yield, ast.YieldFrom)):

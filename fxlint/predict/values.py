@@ -213,7 +213,10 @@ class Descriptor(Value):
 
 @dataclass(eq=False, slots=True)
 class Class(Value):
-    """A class of the code under lint. ``mro`` is filled on first use; External bases stand in it as they are."""
+    """A class of the code under lint. ``mro`` is filled on first use; External bases stand in it as they are.
+
+    ``library_bases`` are the canonical names of all that the class derives from in libraries.
+    """
 
     name: str
     qualname: str
@@ -221,6 +224,7 @@ class Class(Value):
     scope: Scope
     bases: list[Value] = field(default_factory=list)
     mro: list[Class | External] = field(default_factory=list)
+    library_bases: frozenset[str] = frozenset()
     complete: bool = True  # every base is known
     members: dict[str, Value] = field(default_factory=dict)
     member_nodes: dict[str, list[ast.stmt]] | None = None
