@@ -421,6 +421,8 @@ def join(first: Value, second: Value, likely: Value | None = None) -> Value:
             merged.append(option)
     if len(merged) == 1:
         return merged[0]
+    if len(merged) > MAX_OPTIONS:
+        merged = list(_one_of_each_class(merged))
     if any(isinstance(option, Unknown) for option in merged) or len(merged) > MAX_OPTIONS:
         traced = next((option for option in merged if isinstance(option, Traced)), None)
         if traced is None:
@@ -430,6 +432,17 @@ def join(first: Value, second: Value, likely: Value | None = None) -> Value:
     if likely is not None and len(merged) > 1 and not isinstance(likely, Union):
         merged.sort(key=lambda option: not same(option, likely))
     return Union(merged)
+
+
+def _one_of_each_class(values: Iterable[Value]) -> Iterator[Value]:
+    """Of many objects of a class, such as the blocks of a deep network, the first stands for all."""
+    classes: list[Class | External] = []
+    for value in values:
+        if isinstance(value, Instance):
+            if any(value.cls is cls or same(value.cls, cls) for cls in classes):
+                continue
+            classes.append(value.cls)
+        yield value
 
 
 def join_all(values: Iterable[Value]) -> Value:

@@ -384,6 +384,37 @@ class TestLoops:
         """
         check(tmp_path, source, "fails")
 
+    def test_many_blocks_of_few_classes(self, tmp_path):
+        source = """
+        class Block(nn.Module):
+            def __init__(self, width):
+                super().__init__()
+                self.width = width
+
+            def forward(self, x):
+                return x * self.width
+
+        class Attend(Block):
+            def forward(self, x):
+                return x.view(*x.shape)  # error
+
+        class Net(nn.Module):
+            def __init__(self, depth):
+                super().__init__()
+                blocks = []
+                for _ in range(depth):
+                    for width in (1, 2, 3, 4, 5, 6, 7):
+                        blocks.append(Block(width))
+                    blocks.append(Attend(8))
+                self.blocks = nn.ModuleList(blocks)
+
+            def forward(self, x):
+                for block in self.blocks:
+                    x = block(x)
+                return x
+        """
+        check(tmp_path, source, "depends")
+
     def test_break_and_continue(self, tmp_path):
         body = "for i in range(4):\n    if i == 2:\n        break\n    if i:\n        continue\n    x = x + 1\nreturn x"
         check(tmp_path, forward(body), "traces")
