@@ -325,6 +325,8 @@ def enum_members(vm: Machine, cls: Class) -> Iterator[Value]:
 def _enum_member(vm: Machine, cls: Class, args: Arguments) -> Value:
     """``Colour("red")``: the member of that value."""
     wanted = args.get(0, "value")
+    if isinstance(wanted, Instance) and wanted.cls is cls:
+        return wanted
     if isinstance(wanted, Const):
         for found in enum_members(vm, cls):
             value = found.attributes.get("value") if isinstance(found, Instance) else None
@@ -488,6 +490,7 @@ _SEQUENCES: Final[dict[str, frozenset[str]]] = {
 _MAPPINGS: Final = frozenset(
     {"builtins.dict", "typing.Dict", "typing.Mapping", "collections.abc.Mapping", "collections.OrderedDict"}
 )
+_METACLASSES: Final = frozenset({"builtins.type", "enum.EnumMeta", "enum.EnumType"})
 _TENSOR_TYPES: Final = frozenset({"torch.Tensor"})
 
 
@@ -547,6 +550,8 @@ def _is_external(vm: Machine, value: Value, name: str) -> bool | None:
         if value.open or (isinstance(value.cls, External) and vm.facts.kind(value.cls.name) is None):
             return None
         return False if name in _BUILTIN_TYPES or name in _TENSOR_TYPES or name.startswith("torch.") else None
+    if isinstance(value, Class) and name in _METACLASSES:
+        return name == "builtins.type" or is_enum(vm, value)
     if isinstance(value, (Class, Function)):
         return False if name in _BUILTIN_TYPES or name in _TENSOR_TYPES else None
     return None

@@ -296,7 +296,8 @@ def identical(vm: Machine, left: Value, right: Value, node: ast.AST) -> Value:
     if isinstance(left, (Unknown, Tensor)) or isinstance(right, (Unknown, Tensor)):
         return _likely_equal(left, right)
     if isinstance(left, Instance) and isinstance(right, Instance):
-        return UNKNOWN
+        equality = _equality(vm, left, right)
+        return UNKNOWN if equality is None else const(equality)
     return const(same(left, right))
 
 
@@ -380,8 +381,19 @@ def equal(vm: Machine, frame: Frame, op: ast.cmpop, left: Value, right: Value, n
     return Unknown(answered=True) if answered else UNKNOWN
 
 
+_PLAIN: Final = frozenset({"builtins.str", "builtins.int", "enum.StrEnum", "enum.IntEnum"})
+
+
 def _equality(vm: Machine, left: Value, right: Value) -> bool | None:
     """Whether two values without Proxies are equal, where that is certain."""
+    if isinstance(left, Instance) and isinstance(right, Instance):
+        both = classes.is_enum(vm, left.cls) and classes.is_enum(vm, right.cls)
+        return left is right if both and "value" in left.attributes and "value" in right.attributes else None
+    for one, other in ((left, right), (right, left)):
+        if isinstance(one, Instance) and isinstance(other, Const) and classes.is_enum(vm, one.cls):
+            value = one.attributes.get("value")
+            if classes.derives_from(vm, one.cls, _PLAIN) and isinstance(value, Const):
+                return bool(value.value == other.value)
     if isinstance(left, External) and isinstance(right, External):
         return vm.facts.canonical(left.name) == vm.facts.canonical(right.name)
     if isinstance(left, Sequence) and isinstance(right, Sequence) and left.rest is None and right.rest is None:
@@ -429,6 +441,9 @@ def member(vm: Machine, frame: Frame, left: Value, right: Value, node: ast.AST) 
         return _among(vm, left, [pair[0] for pair in right.items.values()], right.rest is not None)
     if isinstance(left, Const) and isinstance(right, Const):
         return evaluate.fold(lambda one, other: one in other, left, right)
+    if isinstance(right, Class) and classes.is_enum(vm, right):
+        members = list(classes.enum_members(vm, right))
+        return TRUE if any(left is one for one in members) else UNKNOWN
     if isinstance(right, Instance):
         method = classes.find(vm, right.cls, "__contains__")
         if isinstance(method, Function):

@@ -435,13 +435,17 @@ def join(first: Value, second: Value, likely: Value | None = None) -> Value:
 
 
 def _one_of_each_class(values: Iterable[Value]) -> Iterator[Value]:
-    """Of many objects of a class, such as the blocks of a deep network, the first stands for all."""
-    classes: list[Class | External] = []
+    """Of many objects of a class, such as the blocks of a deep network, the first stands for all.
+
+    So does the first of the layers that a library defines.
+    """
+    classes: set[int] = set()
     for value in values:
-        if isinstance(value, Instance):
-            if any(value.cls is cls or same(value.cls, cls) for cls in classes):
+        if isinstance(value, Instance) and value.children is None:
+            cls = id(value.cls) if isinstance(value.cls, Class) else 0
+            if cls in classes:
                 continue
-            classes.append(value.cls)
+            classes.add(cls)
         yield value
 
 

@@ -861,6 +861,31 @@ class TestRegistries:
         check(tmp_path, source, "fails")
 
 
+class TestEnumerations:
+    LOOK_UP = """
+        import enum
+
+        class Mode(str, enum.Enum):
+            PLAIN = "plain"
+            FOLD = "fold"
+
+        def look_up(option, supported):
+            if isinstance(supported, enum.EnumMeta):
+                if isinstance(option, str) and option in {item.value for item in supported}:
+                    return supported(option)
+                if isinstance(option, enum.Enum) and option in supported:
+                    return option
+            raise ValueError(option)
+        """
+
+    @pytest.mark.parametrize("mode", ["'plain'", "Mode.PLAIN", "Mode('plain')"])
+    def test_members_are_told_apart(self, tmp_path, mode):
+        body = "if self.mode == Mode.FOLD or self.mode is Mode.FOLD or self.mode == 'fold':\n    return len(x)\nreturn x"
+        check(tmp_path, forward(body, f"self.mode = look_up({mode}, Mode)", extra=self.LOOK_UP), "traces")
+        body = "if self.mode == Mode.PLAIN:\n    return len(x)  # error\nreturn x"
+        check(tmp_path, forward(body, f"self.mode = look_up({mode}, Mode)", extra=self.LOOK_UP), "fails")
+
+
 class TestRegistriesInObjects:
     FACTORY = """
         from collections import namedtuple
