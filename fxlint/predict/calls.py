@@ -141,6 +141,10 @@ def call(vm: Machine, frame: Frame, callee: Value, args: Arguments, node: ast.AS
         kept = [option for option in callee.options if not (isinstance(option, Const) and option.value is None)]
         if len(kept) < len(callee.options) and kept and callee.options[0] not in kept and not vm.unlikely:
             vm.fork(node, lambda: _call_none(vm, node), lambda: True)
+        *known, last = kept or callee.options
+        if isinstance(last, Unknown) and known:
+            probably = known[0] if len(known) == 1 else Union(known)
+            return _call_unknown(vm, frame, Unknown(last.maybe, likely=probably), args, node)
         return each(vm, kept or callee.options, lambda option: call(vm, frame, option, args, node), node)
     if isinstance(callee, Unknown):
         return _call_unknown(vm, frame, callee, args, node)

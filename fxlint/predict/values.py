@@ -425,6 +425,11 @@ def join(first: Value, second: Value, likely: Value | None = None) -> Value:
         merged = list(_one_of_each_class(merged))
     if any(isinstance(option, Unknown) for option in merged) or len(merged) > MAX_OPTIONS:
         traced = next((option for option in merged if isinstance(option, Traced)), None)
+        if traced is None and len(merged) <= MAX_OPTIONS and all(isinstance(o, (Instance, Unknown)) for o in merged):
+            known = [option for option in merged if isinstance(option, Instance)]
+            rest = _unknown_of([option for option in merged if isinstance(option, Unknown)], None)
+            if known and not rest.maybe:
+                return Union([rest, *known] if isinstance(likely, Unknown) else [*known, rest])
         if traced is None:
             return _unknown_of(merged, likely)
         rest = _unknown_of([option for option in merged if not isinstance(option, Traced)], likely)

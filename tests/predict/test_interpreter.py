@@ -506,6 +506,24 @@ class TestCalls:
         """
         check(tmp_path, source, "traces")
 
+    def test_a_layer_that_is_known_or_given(self, tmp_path):
+        source = """
+        class Fold(nn.Module):
+            def forward(self, x):
+                return x.view(*x.shape)  # error
+
+        class Net(nn.Sequential):
+            def __init__(self, first=None, last=None):
+                super().__init__()
+                if first == "fold":
+                    self.add_module("fold", Fold())
+                else:
+                    self.add_module("first", first)
+                if last is not None:
+                    self.add_module("last", last)
+        """
+        check(tmp_path, source, "depends")
+
     def test_modules_that_are_not_registered(self, tmp_path):
         check(tmp_path, forward("return nn.ReLU()(x)  # error"), "fails")
         init = "self.heads = {'a': nn.Linear(2, 2)}"
@@ -880,7 +898,7 @@ class TestEnumerations:
 
     @pytest.mark.parametrize("mode", ["'plain'", "Mode.PLAIN", "Mode('plain')"])
     def test_members_are_told_apart(self, tmp_path, mode):
-        body = "if self.mode == Mode.FOLD or self.mode is Mode.FOLD or self.mode == 'fold':\n    return len(x)\nreturn x"
+        body = "if self.mode == Mode.FOLD or self.mode is Mode.FOLD or self.mode == 'fold':\n    x = len(x)\nreturn x"
         check(tmp_path, forward(body, f"self.mode = look_up({mode}, Mode)", extra=self.LOOK_UP), "traces")
         body = "if self.mode == Mode.PLAIN:\n    return len(x)  # error\nreturn x"
         check(tmp_path, forward(body, f"self.mode = look_up({mode}, Mode)", extra=self.LOOK_UP), "fails")
