@@ -99,10 +99,16 @@ def spread_mapping(vm: Machine, frame: Frame, value: Value, node: ast.AST, resul
         result.rest = rest if result.rest is None else join(result.rest, rest)
 
 
-def each(vm: Machine, values: list[Value], run: Callable[[Value], Value], node: ast.AST) -> Value:
-    """Apply ``run`` to one of several possible values: a fork with one branch per value."""
+def each(vm: Machine, values: list[Value], run: Callable[[Value], Value], node: ast.AST, likely: int = 0) -> Value:
+    """Apply ``run`` to one of several possible values: a fork with one branch per value.
+
+    In the default configuration it is one of the first ``likely``, where that is known.
+    """
     if len(values) == 1:
         return run(values[0])
+    if 0 < likely < len(values):
+        first, others = values[:likely], values[likely:]
+        return vm.choose(node, lambda: each(vm, first, run, node), lambda: each(vm, others, run, node), likely=True)
     return vm.choose(node, lambda: run(values[0]), lambda: each(vm, values[1:], run, node))
 
 
@@ -145,7 +151,8 @@ def call(vm: Machine, frame: Frame, callee: Value, args: Arguments, node: ast.AS
         if isinstance(last, Unknown) and known:
             probably = known[0] if len(known) == 1 else Union(known)
             return _call_unknown(vm, frame, Unknown(last.maybe, likely=probably), args, node)
-        return each(vm, kept or callee.options, lambda option: call(vm, frame, option, args, node), node)
+        likely = sum(option in kept for option in callee.options[: callee.likely])
+        return each(vm, kept or callee.options, lambda option: call(vm, frame, option, args, node), node, likely)
     if isinstance(callee, Unknown):
         return _call_unknown(vm, frame, callee, args, node)
     if isinstance(callee, (Const, Sequence, Mapping)):

@@ -208,7 +208,7 @@ def _apply(
             return answer(outcome.constant) if isinstance(outcome.constant, bool) else const(outcome.constant)
         return _plain(name, outcome, constant_self)
     vm.unresolvable(name, node)
-    return MAYBE
+    return vm.assumed(node, first_traced(args))
 
 
 def _plain(name: str, outcome: calltable.Outcome, constant_self: bool) -> Value:

@@ -311,8 +311,8 @@ class Machine:
         return result
 
     def unresolvable(self, name: str, node: ast.AST) -> None:
-        """A callable whose behaviour under tracing is not known was given a traced value."""
-        if self.tracing and not self.failed:
+        """A callable whose behaviour under tracing is not known was given a traced value, unless that is unlikely."""
+        if self.tracing and not self.failed and not self.unlikely:
             self.unresolved.setdefault(name, (self.frame.source, node))
 
     # -- forks --------------------------------------------------------------------------------------------------

@@ -54,7 +54,8 @@ def trace_root(vm: Machine, root: RootValue) -> Run:
         else:
             reason = _trace_function(vm, root.value, root.value, None)
     except OutOfBudget:
-        reason = "the analysis took more steps than its budget allows"
+        vm.failed = _fails_for_certain(vm)
+        reason = None if vm.failed else "the analysis took more steps than its budget allows"
     except PathEnd as end:
         for event in end.raises:
             vm.record(event)
@@ -69,6 +70,11 @@ def trace_root(vm: Machine, root: RootValue) -> Run:
     if reason is None and vm.unresolved and not vm.failed:
         reason = f"it is not known what {next(iter(vm.unresolved))} does with a traced value"
     return Run(root, tuple(vm.events), vm.failed and reason is None, reason)
+
+
+def _fails_for_certain(vm: Machine) -> bool:
+    """Whether what has been seen so far suffices: every path leads through a failure without conditions."""
+    return any(event.first and not event.guards for event in vm.events)
 
 
 def _no_way_out(vm: Machine) -> str:

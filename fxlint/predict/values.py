@@ -284,9 +284,13 @@ class Wraps(Value):
 
 @dataclass(eq=False, slots=True)
 class Union(Value):
-    """One of several values; never nested, at most MAX_OPTIONS."""
+    """One of several values; never nested, at most MAX_OPTIONS.
+
+    In the default configuration it is one of the first ``likely``, where that is known.
+    """
 
     options: list[Value]
+    likely: int = 0
 
 
 NONE: Final = Const(None)
@@ -414,7 +418,10 @@ def join(first: Value, second: Value, likely: Value | None = None) -> Value:
     if first is second:
         return first
     if isinstance(first, Traced) and isinstance(second, Traced):
-        return second if second.assumed and not first.assumed and likely is not first else first
+        if first.assumed == second.assumed:
+            return first
+        weak, strong = (first, second) if first.assumed else (second, first)
+        return strong if likely is strong else weak
     merged: list[Value] = []
     for option in (*options(first), *options(second)):
         if not any(same(option, other) for other in merged):
@@ -434,9 +441,9 @@ def join(first: Value, second: Value, likely: Value | None = None) -> Value:
             return _unknown_of(merged, likely)
         rest = _unknown_of([option for option in merged if not isinstance(option, Traced)], likely)
         return rest if rest.maybe else Union([traced, rest])
-    if likely is not None and len(merged) > 1 and not isinstance(likely, Union):
-        merged.sort(key=lambda option: not same(option, likely))
-    return Union(merged)
+    wanted = [] if likely is None else [option for option in merged if any(same(option, o) for o in options(likely))]
+    others = [option for option in merged if option not in wanted]
+    return Union([*wanted, *others], likely=len(wanted))
 
 
 def _one_of_each_class(values: Iterable[Value]) -> Iterator[Value]:

@@ -1064,6 +1064,56 @@ def test_a_root_after_one_that_took_all_steps_is_found(tmp_path, monkeypatch):
     assert verdicts == ["unknown", "fails"]
 
 
+def test_a_failure_that_all_paths_meet_is_certain_whatever_the_rest_takes(tmp_path, monkeypatch):
+    monkeypatch.setattr(machine, "MAX_STEPS", 2_000)
+    long = "n = len(x)  # error\nfor i in range(60):\n    for j in range(60):\n        x = x + i\nreturn x"
+    check(tmp_path, forward(long), "fails")
+
+
+def test_what_is_not_known_does_not_matter_where_the_default_does_not_come(tmp_path):
+    source = """
+    import torch.distributed as dist
+
+    class Net(nn.Module):
+        def __init__(self, gather=False):
+            super().__init__()
+            self.gather = gather
+
+        def forward(self, x):
+            if self.gather:
+                x = dist.all_reduce(x)
+            return len(x)  # error
+    """
+    check(tmp_path, source, "fails")
+    check(tmp_path, source.replace("len(x)  # error", "x"), "traces")
+    check(tmp_path, source.replace("len(x)  # error", "x").replace("False", "True"), "unknown")
+
+
+def test_the_default_layer_fails_first(tmp_path):
+    source = """
+    class Plain(nn.Module):
+        def forward(self, x):
+            return x * 2
+
+    class Fold(nn.Module):
+        def forward(self, x):
+            return x.view(*x.shape)  # error
+
+    class Net(nn.Module):
+        def __init__(self, kind="plain"):
+            super().__init__()
+            if kind == "fold":
+                self.layer = Fold()
+            else:
+                self.layer = Plain()
+
+        def forward(self, x):
+            return len(self.layer(x))  # error
+    """
+    first = check(tmp_path, source, "fails").first
+    assert source.split("\n")[first.line - 1 - HEADER.count("\n")].strip().startswith("return len")
+
+
 def test_no_files_give_an_empty_prediction():
     assert predict([], RULES, jobs=2).modules == ()
 
