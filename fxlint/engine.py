@@ -113,7 +113,7 @@ def _suggested(prediction: Prediction) -> Prediction:
         return prediction
     from fxlint.fix import with_suggestions
 
-    return with_suggestions(prediction)
+    return with_suggestions(prediction, jobs=os.cpu_count() or 1)
 
 
 def _slips(prediction: Prediction, config: Config, files: Sequence[str]) -> tuple[Problem, ...]:

@@ -9,6 +9,8 @@ from __future__ import annotations
 import contextlib
 from collections.abc import Callable, Iterator
 from dataclasses import replace
+from functools import partial
+from itertools import chain
 from typing import Final
 
 from fxlint.findings import Finding, Prediction, Suggestion
@@ -29,11 +31,15 @@ from fxlint.fix.site import Site
 from fxlint.fix.sound import sound
 from fxlint.fix.sources import Read, Sources, read_text
 from fxlint.garbage import uncollected
+from fxlint.processes import in_processes
 
 __all__ = ["Read", "read_text", "suggest", "with_suggestions"]
 
 KEPT: Final = 16
 """Files whose syntax trees are kept: those that helpers and their callers are in."""
+
+SHARE: Final = 50
+"""Findings that are worth a process of their own."""
 
 Family = Callable[[Site], Iterator[Suggestion]]
 
@@ -117,16 +123,28 @@ def suggest(finding: Finding, read: Read = read_text) -> tuple[Suggestion, ...]:
     return _suggest(finding, Sources(read))
 
 
-def with_suggestions(prediction: Prediction, read: Read = read_text) -> Prediction:
+def with_suggestions(prediction: Prediction, read: Read = read_text, jobs: int = 1) -> Prediction:
     """The prediction with suggestions in those of its findings that have none."""
-    sources = Sources(read)
     findings = list(prediction.findings)
     without = [number for number, finding in enumerate(findings) if not finding.suggestions]
-    with uncollected():
-        for number in sorted(without, key=lambda number: findings[number].location.path):  # one file after the other
-            findings[number] = replace(findings[number], suggestions=_suggest(findings[number], sources))
-            sources.forget(KEPT)
+    without.sort(key=lambda number: findings[number].location.path)  # one file after the other
+    size = max(SHARE, -(-len(without) // jobs))
+    shares = [without[start : start + size] for start in range(0, len(without), size)]
+    work = partial(_suggest_share, read=read)
+    found = in_processes(work, [[findings[number] for number in share] for share in shares])
+    for number, suggestions in zip(without, chain.from_iterable(found), strict=True):
+        findings[number] = replace(findings[number], suggestions=suggestions)
     return replace(prediction, findings=tuple(findings))
+
+
+def _suggest_share(findings: list[Finding], read: Read) -> list[tuple[Suggestion, ...]]:
+    sources = Sources(read)
+    found = []
+    with uncollected():
+        for finding in findings:
+            found.append(_suggest(finding, sources))
+            sources.forget(KEPT)
+    return found
 
 
 def _suggest(finding: Finding, sources: Sources) -> tuple[Suggestion, ...]:

@@ -6,14 +6,11 @@ paths -> project (read, index) -> roots -> trace each abstractly -> assemble fin
 from __future__ import annotations
 
 import gc
-import multiprocessing
 import os
-import signal
 import sys
-import threading
 from collections.abc import Iterator, Sequence
-from concurrent.futures import ProcessPoolExecutor
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Final
 
@@ -26,6 +23,7 @@ from fxlint.predict.machine import Machine
 from fxlint.predict.roots import find_roots
 from fxlint.predict.scopes import ModuleScope
 from fxlint.predict.trace import FAULT, trace_root
+from fxlint.processes import in_processes
 from fxlint.project.index import Project
 from fxlint.project.source import UnreadableSource
 from fxlint.rules import RuleSet
@@ -39,34 +37,8 @@ CHUNK: Final = 100_000
 
 def predict(paths: Sequence[str], rules: RuleSet, search_path: Sequence[Path] = (), jobs: int = 1) -> Prediction:
     """Predict for every root in ``paths``; imports are followed into ``search_path`` too. Never raises for an input."""
-    shares = _shares(paths, jobs)
-    if len(shares) == 1:
-        return _joined([_predict_share(paths, paths, rules, search_path)])
-    pool = ProcessPoolExecutor(len(shares), initializer=_as_worker)
-    try:
-        parts = [pool.submit(_predict_share, share, paths, rules, search_path) for share in shares]
-        predicted = [part.result() for part in parts]
-    except BaseException:  # an interrupt does not wait for what is being predicted
-        for process in list(pool._processes.values()):
-            process.kill()
-        pool.shutdown(cancel_futures=True)
-        raise
-    pool.shutdown()
-    return _joined(predicted)
-
-
-def _as_worker() -> None:
-    """A terminal interrupts all processes of a run: the parent ends its workers then, and they end when it dies."""
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
-    signal.signal(signal.SIGTERM, signal.SIG_DFL)
-    threading.Thread(target=_end_with_parent, daemon=True).start()
-
-
-def _end_with_parent() -> None:
-    parent = multiprocessing.parent_process()
-    if parent is not None:
-        parent.join()
-        os._exit(1)
+    work = partial(_predict_share, paths=paths, rules=rules, search_path=search_path)
+    return _joined(in_processes(work, _shares(paths, jobs)))
 
 
 def _shares(paths: Sequence[str], jobs: int) -> list[list[str]]:
