@@ -68,7 +68,10 @@ def module_scope(vm: Machine, name: str) -> ModuleScope | None:
     index = vm.project.module(name)
     if index is None:
         return None
-    scope = vm.scopes[name] = ModuleScope(index)
+    scope = vm.scopes.setdefault(index.name, ModuleScope(index))
+    if scope.index is not index:  # another file of that name
+        scope = ModuleScope(index)
+    vm.scopes[name] = scope
     return scope
 
 

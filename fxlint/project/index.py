@@ -222,6 +222,7 @@ class Project:
         self._bytes: dict[str, bytes] = {}
         self._linted: dict[str, str] = {}
         self._names: dict[str, str] = {}
+        self._paths = {os.path.abspath(path): path for path in paths}
         self.size = 0  # characters of source that are held as syntax trees
         for path in paths:
             folder, name = module_name(Path(path))
@@ -262,7 +263,12 @@ class Project:
                 self._modules[name] = self.load(self._linted[name])
             elif (found := self._find(name)) is not None:
                 file, is_package = found
-                self._modules[name] = self._read(name, file.replace(os.sep, "/"), Path(file), is_package)
+                path = self._paths.get(os.path.abspath(file))  # a linted file has other names in namespace packages
+                self._modules[name] = (
+                    self._read(name, file.replace(os.sep, "/"), Path(file), is_package)
+                    if path is None
+                    else self.load(path)
+                )
         except UnreadableSource:
             return None
         return self._modules[name]

@@ -27,7 +27,7 @@ import gc
 import os
 import sys
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from types import ModuleType
@@ -145,11 +145,30 @@ def _tagged(send: Send, file: Any, message: Message) -> None:
 def _imported(spec: Spec, send: Send, settings: Settings) -> ModuleType | None:
     sys.argv = [spec["file"]]
     try:
-        return load_module(spec["file"], spec["module"], spec["sys_path"], spec["package"])
+        return _loaded(spec)
     except CannotBuildError as error:
         send({"file": spec["id"], "kind": "failed", "reason": str(error), "place": None})
     except BaseException as error:
         send({"file": spec["id"], "kind": "failed", **_import_error(error, settings.user)})
+    return None
+
+
+def _loaded(spec: Spec) -> ModuleType:
+    try:
+        return load_module(spec["file"], spec["module"], spec["sys_path"], spec["package"])
+    except ImportError as error:
+        name = _name_from_root(spec["file"], spec["sys_path"][1:])
+        if name is None or "no known parent package" not in str(error):
+            raise
+    return load_module(spec["file"], name, spec["sys_path"], package=True)
+
+
+def _name_from_root(file: str, roots: Sequence[str]) -> str | None:
+    """The name of a file in a package without ``__init__.py``, dotted from a root; None where it cannot have one."""
+    for root in roots:
+        parts = os.path.relpath(file, root).removesuffix(".py").split(os.sep)
+        if len(parts) > 1 and all(map(str.isidentifier, parts)):
+            return ".".join(parts)
     return None
 
 

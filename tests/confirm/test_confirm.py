@@ -456,3 +456,12 @@ class TestInstancesOfAnotherClass:
         outcome = project.confirm()
         assert (outcome.modules["Net"].verdict, outcome.modules["Net"].instance) == ("fails", "Wide(4)")
         assert len(outcome.problems) == 1
+
+
+def test_relative_imports_in_a_package_without_init_start_at_the_root(project):
+    project.write("space/nets/helper.py", "WIDTH = 4\n")
+    net = "class Net(nn.Module):\n    def forward(self, x):\n        return x * WIDTH\n"
+    project.root(project.write("space/nets/net.py", "from .helper import WIDTH\n" + net))
+    outcome = project.confirm()
+    assert outcome.modules["Net"].verdict == "traces"
+    assert outcome.problems == ()

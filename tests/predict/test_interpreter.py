@@ -1212,3 +1212,14 @@ class TestSummariesOfCalls:
         extra = "def layer(width):\n    return nn.Linear(width, width)\n"
         init = "self.one = layer(8)\nself.two = layer(8)\nself.one.wide = True\nself.two.wide = False"
         check(tmp_path, forward("if self.two.wide:\n    assert x.sum() > 0\nreturn x", init, extra=extra), "traces")
+
+
+def test_a_linted_file_in_a_package_without_init_is_one_module_under_all_its_names(tmp_path):
+    folder = tmp_path / "space" / "nets"
+    folder.mkdir(parents=True)
+    helper, net = folder / "helper.py", folder / "net.py"
+    helper.write_text("def size(x):\n    return len(x)\n")
+    imports = HEADER + "from space.nets.helper import size\nfrom .helper import size as same\n"
+    net.write_text(f"{imports}class Net(nn.Module):\n    def forward(self, x):\n        return size(x), same(x)\n")
+    (finding,) = predict([str(helper), str(net)], RULES, [tmp_path]).findings
+    assert (finding.location.path, finding.location.line) == (str(helper), 2)
