@@ -39,7 +39,7 @@ def find_files(paths: Sequence[str], exclude: Sequence[str], root: Path) -> File
         elif os.path.lexists(path):
             problems.append(Problem(_spelled(path), "is neither a file nor a folder"))
         else:
-            problems.append(Problem(_spelled(path), "no such file or folder"))
+            problems.append(Problem(_spelled(path), "no such file or folder" if path else "a path is empty"))
     return Files(tuple(found.values()), tuple(problems))
 
 

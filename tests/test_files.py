@@ -108,6 +108,7 @@ def test_a_missing_path_is_a_problem_and_the_others_are_read(tree):
     assert find("gone", "a.py", "gone.py") == Files(
         ("a.py",), (Problem("gone", "no such file or folder"), Problem("gone.py", "no such file or folder"))
     )
+    assert find("").problems == (Problem("", "a path is empty"),)
 
 
 def test_what_is_neither_file_nor_folder_is_a_problem(tree):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
@@ -13,9 +14,9 @@ def interpreters(environment: Mapping[str, str], roots: Sequence[str]) -> Iterat
     for folder in (environment.get("VIRTUAL_ENV"), *projects, environment.get("CONDA_PREFIX")):
         if not folder:
             continue
-        # not resolved: it is the symbolic link that makes the environment
+        # not resolved: it is the symbolic link that makes the environment; isfile is False for what no path can be
         places = (Path(folder, "bin", "python"), Path(folder, "Scripts", "python.exe"), Path(folder, "python.exe"))
-        yield from (str(place) for place in places if place.is_file())
+        yield from (str(place) for place in places if os.path.isfile(place))  # noqa: PTH113
     yield sys.executable
 
 

@@ -51,6 +51,8 @@ def outcome(tmp_path_factory, make_project):
     project = make_project(tmp_path_factory.mktemp("faults"))
     for name, text in {**{name: text for name, (text, _, _) in IMPORTS.items()}, **HARMLESS}.items():
         project.root(project.write(f"{name}.py", f"{text}\n{NET}"))
+    project.root(project.write("gone.py", NET))
+    (project.folder / "gone.py").unlink()
     project.root(project.write("last.py", NET))
     return project.confirm(timeout=4.0, jobs=2)
 
@@ -68,6 +70,12 @@ def test_an_import_that_fails_is_one_clear_line(outcome, name, reason, line):
     (problem,) = [problem for problem in outcome.problems if problem.path.endswith(f"{name}.py")]
     assert problem.message.startswith(f"not traced: {reason}")
     assert (problem.line, problem.stage) == (line, "confirm")
+
+
+def test_a_file_that_is_gone_by_now_is_one_clear_line(outcome):
+    (problem,) = [problem for problem in outcome.problems if problem.path.endswith("gone.py")]
+    assert problem.message.startswith("not traced: importing it raised FileNotFoundError")
+    assert confirmed(outcome, "gone").verdict == "not-run"
 
 
 @pytest.mark.parametrize("name", [*HARMLESS, "last"])

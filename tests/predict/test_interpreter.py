@@ -1223,3 +1223,11 @@ def test_a_linted_file_in_a_package_without_init_is_one_module_under_all_its_nam
     net.write_text(f"{imports}class Net(nn.Module):\n    def forward(self, x):\n        return size(x), same(x)\n")
     (finding,) = predict([str(helper), str(net)], RULES, [tmp_path]).findings
     assert (finding.location.path, finding.location.line) == (str(helper), 2)
+
+
+def test_a_file_that_is_gone_by_now_is_a_problem_and_the_rest_is_predicted(tmp_path):
+    path = tmp_path / "model.py"
+    path.write_text(HEADER + "class Net(nn.Module):\n    def forward(self, x):\n        return x\n")
+    prediction = predict([str(tmp_path / "gone.py"), str(path)], RULES)
+    assert [problem.message for problem in prediction.problems] == ["could not read: No such file or directory"]
+    assert [module.predicted.verdict for module in prediction.modules] == ["traces"]
