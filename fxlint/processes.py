@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import multiprocessing
 import os
 import signal
@@ -35,6 +36,7 @@ def _as_worker() -> None:
     """A terminal interrupts all processes of a run: the parent ends its workers then, and they end when it dies."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     signal.signal(signal.SIGTERM, signal.SIG_DFL)
+    gc.disable()  # it ends with its work, and its garbage with it
     threading.Thread(target=_end_with_parent, daemon=True).start()
 
 

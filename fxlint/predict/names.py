@@ -29,7 +29,7 @@ from fxlint.predict.values import (
 )
 from fxlint.project.index import Binding, Import, imports
 
-BUILTINS: Final = frozenset(dir(builtins))
+BUILTINS: Final = {name: External(f"builtins.{name}") for name in dir(builtins)}
 COLLECTIONS_ABC: Final = "_collections_abc"
 """The one module of the standard library whose source is interpreted."""
 MEASURED: Final = frozenset({"torch", "numpy"})
@@ -52,9 +52,7 @@ def lookup(vm: Machine, frame: Frame, name: str) -> Value:
 def builtin(name: str) -> Value:
     if name == "__debug__":
         return TRUE  # without -O
-    if name in BUILTINS:
-        return External("builtins." + name)
-    return UNKNOWN
+    return BUILTINS.get(name, UNKNOWN)
 
 
 def module_scope(vm: Machine, name: str) -> ModuleScope | None:

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Final
 
 from fxlint.findings import Confirmation, Finding, Suggestion
+from fxlint.garbage import uncollected
 from fxlint.project.index import Project
 from fxlint.project.source import UnreadableSource
 from fxlint.rules import RuleSet
@@ -42,10 +43,11 @@ def lint_transforms(paths: Sequence[str], rules: RuleSet, search_path: Sequence[
     project = Project(concerned, search_path)
     classes = Classes(project)
     found: list[Finding] = []
-    for path in concerned:
-        found.extend(_lint_file(path, project, classes, rules))
-        if project.size > MAX_SOURCE:
-            project.forget()
+    with uncollected():
+        for path in concerned:
+            found.extend(_lint_file(path, project, classes, rules))
+            if project.size > MAX_SOURCE:
+                project.forget()
     return tuple(sorted(found, key=lambda finding: (finding.location, finding.code)))
 
 
