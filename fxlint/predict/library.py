@@ -12,7 +12,7 @@ import builtins
 import operator
 import string
 from collections.abc import Callable
-from typing import Any, Final
+from typing import Any, Final, Literal
 
 from fxlint.predict import attributes, calls, calltable, classes, containers, decide, evaluate, modules, names
 from fxlint.predict.arguments import Arguments
@@ -568,6 +568,11 @@ def _isinstance(vm: Machine, frame: Frame, args: Arguments, node: ast.AST) -> Va
     return UNKNOWN
 
 
+def _is_tensor(vm: Machine, frame: Frame, args: Arguments, node: ast.AST) -> Value:
+    value = args.get(0, "obj")
+    return UNKNOWN if value is None else _isinstance(vm, frame, Arguments([value, External("torch.Tensor")]), node)
+
+
 def _issubclass(vm: Machine, frame: Frame, args: Arguments, node: ast.AST) -> Value:
     value, wanted = args.get(0, ""), args.get(1, "")
     if isinstance(value, Class) and isinstance(wanted, Class):
@@ -901,6 +906,9 @@ def _next(vm: Machine, frame: Frame, args: Arguments, node: ast.AST) -> Value:
     value = args.get(0, "")
     if isinstance(value, Sequence):
         members = list(value.members())
+        fresh = isinstance(node, ast.Call) and isinstance(node.args[0], ast.GeneratorExp)
+        if fresh and not members and len(args.positional) == 1:
+            vm.event("raise.reached", node, exception="StopIteration")
         if value.kind == "iterator" and value.items:
             vm.heap.refill(value, value.items[1:], value.rest)
         return members[0] if members else args.get(1, "default") or UNKNOWN
@@ -952,6 +960,16 @@ def _callable(vm: Machine, frame: Frame, args: Arguments, node: ast.AST) -> Valu
 
 def _nothing(vm: Machine, frame: Frame, args: Arguments, node: ast.AST) -> Value:
     return NONE
+
+
+def _method_descriptor(kind: Literal["property", "staticmethod", "classmethod"]) -> Model:
+    """``staticmethod(f)`` as a call."""
+
+    def model(vm: Machine, frame: Frame, args: Arguments, node: ast.AST) -> Value:
+        function = args.get(0, "function" if kind != "property" else "fget")
+        return UNKNOWN if function is None else Descriptor(kind, function)
+
+    return model
 
 
 def _partial(vm: Machine, frame: Frame, args: Arguments, node: ast.AST) -> Value:
@@ -1125,6 +1143,7 @@ _MODELS: Final[dict[str, Model]] = {
     "builtins.len": _len,
     "builtins.isinstance": _isinstance,
     "torch.jit.isinstance": _isinstance,
+    "torch.is_tensor": _is_tensor,
     "builtins.issubclass": _issubclass,
     "builtins.hasattr": _hasattr,
     "builtins.getattr": _getattr,
@@ -1165,6 +1184,9 @@ _MODELS: Final[dict[str, Model]] = {
     "builtins.round": _converted("builtins.round", round),
     "builtins.pow": _converted("builtins.pow", pow),
     "builtins.divmod": _converted("builtins.divmod", divmod),
+    "builtins.property": _method_descriptor("property"),
+    "builtins.staticmethod": _method_descriptor("staticmethod"),
+    "builtins.classmethod": _method_descriptor("classmethod"),
     "functools.partial": _partial,
     "functools.wraps": _wraps,
     "functools.reduce": _reduce,

@@ -12,6 +12,14 @@ from fxlint.project.source import SourceFile
 
 
 @dataclass(eq=False, slots=True)
+class Sites:
+    """Calls in a file, by the name that is called and by the name that their result is assigned to."""
+
+    calls: dict[str, list[ast.Call]] = field(default_factory=dict)
+    assigned: dict[str, list[ast.Call]] = field(default_factory=dict)
+
+
+@dataclass(eq=False, slots=True)
 class ModuleScope:
     """The globals of one module; values are found on first use. ``pending`` guards against circular definitions."""
 
@@ -19,7 +27,7 @@ class ModuleScope:
     values: dict[str, Value | None] = field(default_factory=dict)
     pending: set[str] = field(default_factory=set)
     methods: dict[str, list[Function]] = field(default_factory=dict)  # by name, of all classes
-    constructions: dict[str, list[ast.Call]] | None = None  # calls by the name that is called
+    sites: Sites | None = None
     registered: bool = False  # the decorated definitions of the module have been looked at
 
     @property

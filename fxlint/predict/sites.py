@@ -8,7 +8,7 @@ from typing import Final
 
 from fxlint.predict import classes, evaluate
 from fxlint.predict.machine import Machine, OutOfBudget, PathEnd, Unwind
-from fxlint.predict.scopes import Frame, ModuleScope, Scope
+from fxlint.predict.scopes import Frame, ModuleScope, Scope, Sites
 from fxlint.predict.values import Class, External, Function, Instance, Value, join_all
 
 MAX_LAYERS: Final = 3
@@ -18,11 +18,11 @@ def layers_given(vm: Machine, cls: Class, init: Function) -> dict[str, Value]:
     """By parameter name, the modules that calls of the class in its file give for parameters without a default."""
     wanted = _without_default(init)
     found: dict[str, list[Instance]] = {}
-    for call in _calls_of(cls.module, cls.name) if wanted else ():
+    for call in _sites(cls.module).calls.get(cls.name, ()) if wanted else ():
         for name, node in _bound(call, init):
             kinds = found.setdefault(name, [])
-            if name in wanted and isinstance(node, ast.Call) and len(kinds) < MAX_LAYERS:
-                layer = _layer(vm, cls.module, node)
+            for made in _made(cls.module, node) if name in wanted and len(kinds) < MAX_LAYERS else ():
+                layer = _layer(vm, cls.module, made)
                 if layer is not None and not any(_is_same(layer.cls, other.cls) for other in kinds):
                     kinds.append(layer)
     return {name: join_all(kinds) for name, kinds in found.items() if kinds}
@@ -37,13 +37,25 @@ def _without_default(init: Function) -> frozenset[str]:
     return frozenset(parameter.arg for parameter in (*required, *keywords, *star))
 
 
-def _calls_of(module: ModuleScope, name: str) -> list[ast.Call]:
-    if module.constructions is None:
-        module.constructions = {}
+def _sites(module: ModuleScope) -> Sites:
+    """The calls in a file by the name that is called, and those that are assigned to a name by that name."""
+    if module.sites is None:
+        module.sites = Sites()
         for node in ast.walk(module.source.tree):
             if isinstance(node, ast.Call) and isinstance(node.func, ast.Name):
-                module.constructions.setdefault(node.func.id, []).append(node)
-    return module.constructions.get(name, [])
+                module.sites.calls.setdefault(node.func.id, []).append(node)
+            elif isinstance(node, ast.Assign) and isinstance(node.value, ast.Call):
+                for target in node.targets:
+                    if isinstance(target, ast.Name):
+                        module.sites.assigned.setdefault(target.id, []).append(node.value)
+    return module.sites
+
+
+def _made(module: ModuleScope, node: ast.expr) -> list[ast.Call]:
+    """The calls that make an argument: itself, or what is assigned to the name that it is."""
+    if isinstance(node, ast.Call):
+        return [node]
+    return _sites(module).assigned.get(node.id, [])[:MAX_LAYERS] if isinstance(node, ast.Name) else []
 
 
 def _bound(call: ast.Call, init: Function) -> Iterator[tuple[str, ast.expr]]:

@@ -59,8 +59,8 @@ def trace_root(vm: Machine, root: RootValue) -> Run:
     except PathEnd as end:
         for event in end.raises:
             vm.record(event)
-        vm.failed = bool(end.raises)
-        reason = None if end.raises else _no_way_out(vm)
+        vm.failed = bool(end.raises) or _fails_for_certain(vm)
+        reason = None if vm.failed else _no_way_out(vm)
     except Unwind:
         reason = _no_way_out(vm)
     except RecursionError:

@@ -609,10 +609,13 @@ class TestLayersGivenInTheSameFile:
             return x
 
     def build(dim):
+        attend = Attend(dim)
         return {given}
     """
 
-    @pytest.mark.parametrize("given", ["Net(dim, Attend(dim))", "[Net(dim, fn=Scale()), Net(dim, fn=Attend(dim))]"])
+    @pytest.mark.parametrize(
+        "given", ["Net(dim, Attend(dim))", "[Net(dim, fn=Scale()), Net(dim, fn=Attend(dim))]", "Net(dim, attend)"]
+    )
     def test_one_that_fails(self, tmp_path, given):
         assert "self.fn" in check(tmp_path, self.LAYERS.replace("{given}", given), "depends").depends_on
 
@@ -623,6 +626,57 @@ class TestLayersGivenInTheSameFile:
     def test_one_that_traces_and_none(self, tmp_path, given):
         source = self.LAYERS.replace("{given}", given).replace("  # error", "")
         check(tmp_path, source, "traces")
+
+
+def test_a_search_that_finds_no_tensor_ends_in_stop_iteration(tmp_path):
+    source = """
+    import functools
+
+    def on_the_device_of_a_tensor(function):
+        @functools.wraps(function)
+        def inner(*args, **kwargs):
+            found = {search}
+            return function(*args, **kwargs)
+        return inner
+
+    class Net(nn.Module):
+        @on_the_device_of_a_tensor
+        def forward(self, x):
+            return x
+    """
+    search = "arg for arg in (*args, *kwargs.values()) if torch.is_tensor(arg)"
+    check(tmp_path, source.replace("{search}", f"next({search})  # error"), "fails")
+    check(tmp_path, source.replace("{search}", f"next(({search}), None)"), "traces")
+
+
+def test_a_static_method_that_another_class_lends(tmp_path):
+    source = """
+    class Old:
+        @staticmethod
+        def sizes(x):
+            return len(x)  # error
+
+    class Base(nn.Module):
+        def __init_subclass__(cls):
+            cls.sizes = staticmethod(Old.sizes)
+
+    class Net(Base):
+        def forward(self, x):
+            return self.sizes(x)
+    """
+    check(tmp_path, source, "fails")
+
+
+def test_a_variadic_forward_that_calls_an_abstract_one_fails_before(tmp_path):
+    source = """
+    class Base(nn.Module):
+        def forward(self, *args, **kwargs):
+            return super().forward(*args, **kwargs)  # error
+
+    class Net(Base):
+        pass
+    """
+    check(tmp_path, source, "fails")
 
 
 class TestDecorators:
