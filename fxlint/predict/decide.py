@@ -52,13 +52,19 @@ from fxlint.predict.values import (
 class Verdict:
     """``truth`` is None where both ways are possible; ``traced`` where a Proxy had to decide, which is an event.
 
-    ``answered``: what a Proxy says of itself has a part in it, so that eager code may well go the other way.
+    ``answered``: what a Proxy says of itself has a part in it, so that eager code may well go the other way; where that
+    holds for one outcome alone, ``outcome`` is it.
     """
 
     truth: bool | None
     likely: bool | None = None
     traced: bool = False
     answered: bool = False
+    outcome: bool | None = None
+
+    def is_answered(self, positive: bool) -> bool:
+        """Whether a Proxy has a part in this outcome."""
+        return self.answered and self.outcome in (None, positive)
 
 
 YES: Final = Verdict(True, True)
@@ -80,6 +86,7 @@ def condition(vm: Machine, frame: Frame, test: ast.expr, kind: str, whole: ast.A
             None if inner.likely is None else not inner.likely,
             inner.traced,
             inner.answered,
+            None if inner.outcome is None else not inner.outcome,
         )
     if isinstance(test, ast.BoolOp):
         return _connective(vm, frame, test, test.values, kind)
@@ -161,7 +168,10 @@ def _union_truth(vm: Machine, frame: Frame, value: Union, node: ast.AST, kind: s
         return EITHER
     verdicts = [truth(vm, frame, option, node, kind) for option in others]
     answers = {verdict.truth for verdict in verdicts}
-    return verdicts[0] if len(answers) == 1 else Verdict(None, verdicts[0].truth)
+    if len(answers) == 1:
+        return verdicts[0]
+    by_proxy = answers - {verdict.truth for verdict in verdicts if not verdict.answered}
+    return Verdict(None, verdicts[0].truth, answered=bool(by_proxy), outcome=next(iter(by_proxy), None))
 
 
 def _bool_kind(value: Traced, kind: str) -> str:

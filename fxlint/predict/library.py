@@ -562,6 +562,8 @@ def _isinstance(vm: Machine, frame: Frame, args: Arguments, node: ast.AST) -> Va
     known = classes.is_instance(vm, value, wanted)
     if known is not None:
         return const(known)
+    if isinstance(value, Union) and any(isinstance(option, Traced) for option in value.options):
+        return join_all(_isinstance(vm, frame, Arguments([option, wanted]), node) for option in value.options)
     likely = likely_of(value)
     if likely is not None and likely is not value:
         return Unknown(likely=const(classes.is_instance(vm, likely, wanted)))

@@ -172,7 +172,7 @@ def _assert(vm: Machine, frame: Frame, node: ast.Assert) -> bool:
             vm.refuse(node, "AssertionError", "AssertionError")
         vm.event("raise.reached", node, exception="AssertionError")
     elif verdict.truth is None:
-        if verdict.answered and vm.tracing:
+        if verdict.is_answered(False) and vm.tracing:
             vm.fork(node.test, lambda: True, lambda: _assertion_fails(vm, node), likely=verdict.likely)
         decide.refine(vm, frame, node.test, True)
     return True
@@ -216,12 +216,12 @@ def _nonlocal(vm: Machine, frame: Frame, node: ast.Nonlocal) -> bool:
 def _if(vm: Machine, frame: Frame, node: ast.If) -> bool:
     verdict = decide.condition(vm, frame, node.test, "bool.if")
     if verdict.truth is not None:
-        return _side(vm, frame, node, verdict.truth, verdict.answered)
+        return _side(vm, frame, node, verdict.truth, verdict.is_answered(verdict.truth))
 
     def side(positive: bool) -> Callable[[], bool]:
         def run() -> bool:
             decide.refine(vm, frame, node.test, positive)
-            return _side(vm, frame, node, positive, verdict.answered)
+            return _side(vm, frame, node, positive, verdict.is_answered(positive))
 
         return run
 

@@ -266,6 +266,27 @@ class TestRaises:
         """
         check(tmp_path, source, "depends")
 
+    @pytest.mark.parametrize(("raises", "verdict"), [("not isinstance", "depends"), ("isinstance", "traces")])
+    def test_one_that_only_a_parameter_leads_to(self, tmp_path, raises, verdict):
+        source = f"""
+        def need(value):
+            if {raises}(value, torch.Tensor):
+                raise TypeError("value"){"  # maybe" if verdict == "depends" else ""}
+            return value
+
+        class Net(nn.Module):
+            def __init__(self, learn):
+                super().__init__()
+                if learn:
+                    self.scale = nn.Parameter(torch.ones(1))
+                else:
+                    self.register_buffer("scale", torch.ones(1))
+
+            def forward(self, x):
+                return x * need(self.scale)
+        """
+        check(tmp_path, source, verdict)
+
     def test_one_that_has_nothing_to_do_with_the_input_is(self, tmp_path):
         source = """
         class Net(nn.Module):
