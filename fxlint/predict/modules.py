@@ -193,6 +193,9 @@ def method(vm: Machine, frame: Frame, module: Instance, base: str, name: str, ar
     if name in {"__call__", "_call_impl"}:
         return call_module(vm, frame, module, args, node)
     if name in _RETURNS_SELF:
+        if name == "to" and args.positional and isinstance(args.positional[0], Traced):
+            # Which of its overloads is meant is asked of the argument itself.
+            vm.event("bool.call", node, origin=args.positional[0].origin, callee="torch.nn.Module.to")
         return module
     if name == "register_buffer":
         return _set_member(vm, module, args, "tensor", REAL_TENSOR, node)

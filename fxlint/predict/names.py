@@ -156,13 +156,9 @@ def imported(vm: Machine, found: Import, module: ModuleScope) -> Value:
 
 
 def missing_import(vm: Machine, binding: Binding, module: ModuleScope) -> bool:
-    """Whether the import would fail: neither source nor anything else of that name is installed."""
-    found = binding.imported
-    if found is None:
-        return False
-    if found.module.partition(".")[0] in LIBRARIES:
-        return False
-    return not vm.project.exists(found.module)
+    """Whether an import would fail that makes the binding or stands beside it: nothing of that name is installed."""
+    modules = (*binding.needs, binding.imported.module) if binding.imported is not None else binding.needs
+    return any(name.partition(".")[0] not in LIBRARIES and not vm.project.exists(name) for name in modules)
 
 
 def _global(vm: Machine, module: ModuleScope, name: str) -> Value | None:

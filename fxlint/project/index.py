@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 import os
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from fxlint.project.source import SourceFile, UnreadableSource, read
@@ -23,13 +23,17 @@ class Import:
 
 @dataclass(frozen=True, slots=True)
 class Binding:
-    """One way in which a name gets its value. ``weak`` bindings count only where no other one exists."""
+    """One way in which a name gets its value. ``weak`` bindings count only where no other one exists.
+
+    ``needs`` are the modules that the body of a try statement imports beside the binding: without them a handler runs.
+    """
 
     node: ast.AST
     value: ast.expr | None = None
     imported: Import | None = None
     weak: bool = False
     element: tuple[int, ...] = ()  # position inside an unpacked value: ``a, (b, c) = v`` binds c at (1, 1)
+    needs: tuple[str, ...] = ()
 
 
 @dataclass(eq=False, slots=True)
@@ -104,10 +108,10 @@ def imports(node: ast.Import | ast.ImportFrom, name: str, is_package: bool) -> I
             yield alias.asname or alias.name, Import(module, alias.name)
 
 
-def _collect(index: ModuleIndex, body: Sequence[ast.stmt], weak: bool) -> None:
+def _collect(index: ModuleIndex, body: Sequence[ast.stmt], weak: bool, needs: tuple[str, ...] = ()) -> None:
     for node in body:
         if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)):
-            _bind(index, node.name, Binding(node, weak=weak))
+            _bind(index, node.name, Binding(node, weak=weak, needs=needs))
             if isinstance(node, ast.FunctionDef) and any(_is_wrap(d) for d in node.decorator_list):
                 index.wraps.add(node.name)
         elif isinstance(node, (ast.Import, ast.ImportFrom)):
@@ -115,32 +119,38 @@ def _collect(index: ModuleIndex, body: Sequence[ast.stmt], weak: bool) -> None:
                 if bound == "*":
                     index.stars.append(imported.module)
                 else:
-                    _bind(index, bound, Binding(node, imported=imported, weak=weak))
+                    _bind(index, bound, Binding(node, imported=imported, weak=weak, needs=needs))
         elif isinstance(node, ast.Assign):
             for target in node.targets:
-                _assign(index, target, node.value, node, weak, ())
+                _assign(index, target, Binding(node, node.value, weak=weak, needs=needs))
         elif isinstance(node, ast.AnnAssign) and node.value is not None:
-            _assign(index, node.target, node.value, node, weak, ())
+            _assign(index, node.target, Binding(node, node.value, weak=weak, needs=needs))
         elif isinstance(node, ast.AugAssign):
             _mark_mutated(index, node.target)
         elif isinstance(node, ast.Expr):
             _expression(index, node.value)
         elif isinstance(node, ast.If):
             typing_only = _is_type_checking(node.test)
-            _collect(index, node.body, weak or typing_only)
-            _collect(index, node.orelse, weak or not typing_only)
+            _collect(index, node.body, weak or typing_only, needs)
+            _collect(index, node.orelse, weak or not typing_only, needs)
         elif isinstance(node, _TRY):
-            _collect(index, node.body, weak)
+            inside = (*needs, *_imported_modules(index, node.body)) if node.handlers else needs
+            _collect(index, node.body, weak, inside)
             for handler in node.handlers:
-                _collect(index, handler.body, weak=True)
-            _collect(index, node.orelse, weak)
-            _collect(index, node.finalbody, weak)
+                _collect(index, handler.body, True, needs)
+            _collect(index, node.orelse, weak, inside)
+            _collect(index, node.finalbody, weak, needs)
         elif isinstance(node, (ast.With, ast.For, ast.While)):
             if isinstance(node, ast.For):
                 for name in ast.walk(node.target):
                     if isinstance(name, ast.Name):
                         _bind(index, name.id, Binding(node, weak=True))
-            _collect(index, node.body, weak)
+            _collect(index, node.body, weak, needs)
+
+
+def _imported_modules(index: ModuleIndex, body: Sequence[ast.stmt]) -> tuple[str, ...]:
+    statements = [node for node in body if isinstance(node, (ast.Import, ast.ImportFrom))]
+    return tuple(found.module for node in statements for _, found in imports(node, index.name, index.is_package))
 
 
 # ``except*`` has a node of its own since Python 3.11, with the fields of Try.
@@ -151,14 +161,12 @@ def _bind(index: ModuleIndex, name: str, binding: Binding) -> None:
     index.bindings.setdefault(name, []).append(binding)
 
 
-def _assign(
-    index: ModuleIndex, target: ast.expr, value: ast.expr, node: ast.stmt, weak: bool, element: tuple[int, ...]
-) -> None:
+def _assign(index: ModuleIndex, target: ast.expr, binding: Binding) -> None:
     if isinstance(target, ast.Name):
-        _bind(index, target.id, Binding(node, value=value, weak=weak, element=element))
+        _bind(index, target.id, binding)
     elif isinstance(target, (ast.Tuple, ast.List)):
         for position, part in enumerate(target.elts):
-            _assign(index, part, value, node, weak, (*element, position))
+            _assign(index, part, replace(binding, element=(*binding.element, position)))
     else:
         _mark_mutated(index, target)
 

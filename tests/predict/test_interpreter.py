@@ -1189,6 +1189,29 @@ def test_the_default_layer_fails_first(tmp_path):
     assert source.split("\n")[first.line - 1 - HEADER.count("\n")].strip().startswith("return len")
 
 
+def test_what_stands_beside_an_import_that_fails_is_not_bound(tmp_path):
+    source = """
+    try:
+        import not_installed_anywhere
+        FAST = True
+        Base = not_installed_anywhere.Base
+    except Exception:
+        FAST = False
+        Base = nn.Module
+
+
+    class Net(Base):
+        def forward(self, x):
+            return x if FAST else x * len(x)  # error
+    """
+    check(tmp_path, source, "fails")
+
+
+def test_a_module_is_not_moved_to_where_a_proxy_says(tmp_path):
+    init = "self.lin = nn.Linear(2, 2)"
+    check(tmp_path, forward("return self.lin.to(x.device)(x)  # error", init), "fails")
+
+
 def test_no_files_give_an_empty_prediction():
     assert predict([], RULES, jobs=2).modules == ()
 
