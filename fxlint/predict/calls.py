@@ -297,8 +297,10 @@ def _run_or_recall(
     if known is None:
         return _run(vm, function, variables, node)
     state = memo.visible(vm, function, values)
-    # A function's own scope tells closures apart; what a raise does depends on whether the path is guarded.
-    place = (id(function.node), id(function.scope), known, vm.tracing, bool(vm.guards), same_code, state.key)
+    # A function's own scope tells closures apart; what a raise does depends on whether the path is guarded, and where
+    # tracing stops in a package that is not linted, on who has called into it.
+    path = (vm.tracing, bool(vm.guards), vm.foreign is None or function.module.index.linted, same_code)
+    place = (id(function.node), id(function.scope), known, path, state.key)
     summary = vm.summaries.get(place)
     if summary is not None:
         return memo.replay(vm, summary, node, values)
