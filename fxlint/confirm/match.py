@@ -37,7 +37,7 @@ _RELATED = (
 )
 """Families that stand for each other where the two halves name one thing differently."""
 
-_HEAD_FAMILIES = frozenset({"output", "signature", "root", "wrap"})
+HEAD_FAMILIES = frozenset({"output", "signature", "root", "wrap"})
 """What can fail while no line of the user's is running."""
 
 
@@ -109,7 +109,7 @@ def _score(finding: Finding, met: Met, is_about: IsAbout) -> float:
 
 
 def _score_without_place(family: str, met: Met) -> float:
-    if family not in _HEAD_FAMILIES:
+    if family not in HEAD_FAMILIES:
         return 0
     if family == met.family:
         return 4
@@ -215,7 +215,7 @@ def new_findings(
     taken = {root: [finding for finding in findings if root in finding.modules] for root in traces}
     added: dict[tuple[str, Location], Finding] = {}
     for root, met in sorted(unpredicted, key=lambda item: item[1].answers):
-        if met.family is None or met.caught or traces[root].confirmed.verdict == "traces":
+        if met.family is None or met.caught or met.collateral or traces[root].confirmed.verdict == "traces":
             continue  # a failure that the code under lint catches changes the graph, but keeps nothing from tracing
         kind = kind_of(roots[root], met)
         if kind is None or any(_says_it(finding, met, kind) for finding in taken[root]):

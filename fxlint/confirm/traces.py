@@ -32,7 +32,8 @@ class Met:
     """Something the tracer met: ``place`` is the innermost linted one, None where no linted line was running.
 
     ``family`` is None for a failure of the stock tracer of which only the exception is known. ``decisions`` is the
-    number of conditions that were answered before, ``answers`` that of all stand-ins.
+    number of conditions that were answered before, ``answers`` that of all stand-ins. ``collateral`` is what one of
+    those may be to blame for: it proves what was predicted, and nothing new.
     """
 
     family: str | None
@@ -43,6 +44,7 @@ class Met:
     answers: int = 0
     error: Failure | None = None
     caught: bool = False
+    collateral: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -145,7 +147,16 @@ class Reading:
             error = event["error"]
             failure = None if error is None else _failure_at(error, place)
             self._met.append(
-                Met(event["family"], place, outer, event["origin"], event["decisions"], event["answers"], failure)
+                Met(
+                    event["family"],
+                    place,
+                    outer,
+                    event["origin"],
+                    event["decisions"],
+                    event["answers"],
+                    failure,
+                    collateral=event["collateral"],
+                )
             )
         for caught in message["caught"]:
             place, outer = self._stack([caught["frame"]])

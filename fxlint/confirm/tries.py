@@ -10,6 +10,7 @@ from typing import Any
 
 from fxlint.findings import Check, Edit, Failure, Finding, Location, Prediction, Suggestion
 
+from .match import HEAD_FAMILIES
 from .traces import Trace
 
 ROOTS_PER_SUGGESTION = 3
@@ -18,8 +19,6 @@ TOGETHER = "together"
 """The try that takes the first suggestion of every finding of a root at once."""
 
 Try = dict[str, Any]
-_BEFORE_ANY_LINE = frozenset({"signature", "output", "root", "wrap"})
-"""Families of what can fail while no line of the construct is running."""
 _RANK = {"traces": 0, "fails": 1, "not-run": 2}
 _OUTPUTS_RANK = {False: 0, True: 1, None: 2}
 """Outputs that differ on one root tell more than those that are equal on another."""
@@ -58,7 +57,7 @@ def _want(wanted: dict[str, Try], suggestion: Suggestion, finding: Finding) -> N
     """Note a try. Tracing must come to one of the lines ``at`` for it to be of use; without those it always may be."""
     key = try_id(suggestion)
     known = wanted.setdefault(key, {"id": key, **_parts([suggestion]), "at": []})
-    if suggestion.concrete_args or finding.event.partition(".")[0] in _BEFORE_ANY_LINE:
+    if suggestion.concrete_args or finding.event.partition(".")[0] in HEAD_FAMILIES:
         known["at"] = None
     place = [_absolute(finding.location.path), finding.location.line, finding.location.end_line]
     if known["at"] is not None and place not in known["at"]:

@@ -9,6 +9,7 @@ from typing import Any
 from fxlint.findings import Finding, Prediction, Root
 
 from .found import NOTHING, Found
+from .match import HEAD_FAMILIES
 from .names import ModuleName, module_name
 from .settings import ConfirmSettings
 from .tries import tries
@@ -28,16 +29,23 @@ def batches(prediction: Prediction, settings: ConfirmSettings, found: Found = NO
     for module in prediction.modules:
         roots.setdefault(module.root.path, []).append(module.root)
     suggestions = tries(prediction)
+    predicted = _by_root(prediction.findings)
     shared = {
         "interest": sorted(linted_files(prediction, settings)),
-        "watch": _watch(prediction.findings),
         "seconds": settings.timeout,
         "memory": settings.memory,
     }
     groups: dict[tuple[str, str], list[dict[str, Any]]] = {}
     for path in sorted(roots):
         name = module_name(Path(path))
-        asked = [_root(root, name, suggestions.get(root.id, []), settings, found) for root in roots[path]]
+        asked = [
+            {
+                **_root(root, name, suggestions.get(root.id, []), settings, found),
+                "watch": _watch(predicted.get(root.id, ())),
+                "goals": _goals(predicted.get(root.id, ())),
+            }
+            for root in roots[path]
+        ]
         spec = {**specification(path, name, settings), "roots": asked}
         groups.setdefault(group_of(path, name), []).append(spec)
     return [
@@ -104,9 +112,23 @@ def _configured(values: Mapping[str, Any], root: Root, name: ModuleName, folders
     return default
 
 
+def _by_root(findings: Iterable[Finding]) -> dict[str, list[Finding]]:
+    found: dict[str, list[Finding]] = {}
+    for finding in findings:
+        for root in finding.modules:
+            found.setdefault(root, []).append(finding)
+    return found
+
+
 def _watch(findings: Iterable[Finding]) -> dict[str, list[tuple[int, int]]]:
     found: dict[str, dict[tuple[int, int], None]] = {}
     for finding in findings:
         path = str(Path(finding.location.path).resolve())
         found.setdefault(path, {})[(finding.location.line, finding.location.end_line)] = None
     return {path: list(spans) for path, spans in found.items()}
+
+
+def _goals(findings: Iterable[Finding]) -> list[tuple[str, int, int]]:
+    """What a recording looks for: all but what is told at the head of a root, where nothing is met."""
+    placed = [finding for finding in findings if finding.event.partition(".")[0] not in HEAD_FAMILIES]
+    return [(path, first, last) for path, spans in _watch(placed).items() for first, last in spans]

@@ -21,10 +21,16 @@ from .stock import Root
 
 MAX_RUNS = 64
 MAX_LENGTH = 16
-PATIENCE = 12
-"""A recording ends after so many runs in a row that met nothing new."""
+PATIENCE = 16
+"""A recording that looks for something ends after so many runs in a row that met nothing new."""
+QUIET = 3
+"""One that looks for nothing any more, after so many."""
 _TOO_FEW = re.compile(r"not enough values to unpack \(expected (?:at least )?(\d+), got (\d+)\)")
 _TOO_MANY = re.compile(r"too many values to unpack \(expected (\d+)")
+
+
+Goal = tuple[str, int, int]
+"""Real path of a file, first and last line of what is predicted there."""
 
 
 @dataclass(frozen=True)
@@ -54,7 +60,8 @@ def caught(executed: Executed, final: Failed | None, user: UserCode) -> list[Cau
 class Recording:
     """What was met in all runs. ``ended`` are the exceptions that ended a run early after a stand-in was given.
 
-    ``complete`` is False where the bounds on runs or seconds left conditions unexplored.
+    ``complete`` is False where the bounds on runs or seconds left conditions unexplored, ``missed`` are the goals that
+    no run came to.
     """
 
     events: list[Event] = field(default_factory=list)
@@ -62,6 +69,7 @@ class Recording:
     caught: list[Caught] = field(default_factory=list)
     runs: int = 0
     complete: bool = True
+    missed: frozenset[Goal] = frozenset()
 
     def to_json(self) -> dict[str, Any]:
         return {
@@ -80,15 +88,16 @@ def record(
     seconds: float,
     max_runs: int = MAX_RUNS,
     known: Collection[Key] = (),
+    goals: Collection[Goal] = (),
 ) -> Recording:
     """Trace fresh instances from ``build`` with all answers that the bounds allow.
 
-    ``known`` is what other roots have met: it is told when met again, and not looked for.
+    ``goals`` are the places where something is predicted: they are what is looked for. ``known`` is what other roots
+    have met: it is told when met again, and not looked for.
 
-    ``seconds`` bounds the processor time, so that other load does not change what is found; a run that is under way
-    is not interrupted.
+    ``seconds`` bounds the processor time, so that other load does not change what is found.
     """
-    return _Exploration(build, user, executed, time.process_time() + seconds, max_runs, known).explore()
+    return _Exploration(build, user, executed, time.process_time() + seconds, max_runs, known, goals).explore()
 
 
 class _Exploration:
@@ -100,6 +109,7 @@ class _Exploration:
         deadline: float,
         max_runs: int,
         known: Collection[Key],
+        goals: Collection[Goal],
     ) -> None:
         self._build = build
         self._user = user
@@ -107,6 +117,8 @@ class _Exploration:
         self._deadline = deadline
         self._max_runs = max_runs
         self._known = known
+        places = [place for _, place in known if place is not None]
+        self._goals = {goal for goal in goals if not any(_is_at(place, goal) for place in places)}
         self._idle = 0
         self._sites = Sites(user)
         self._covered: set[tuple[Site, bool]] = set()
@@ -119,7 +131,9 @@ class _Exploration:
 
     def explore(self) -> Recording:
         runs = 0
-        while self._plans and runs < self._max_runs and self._idle < PATIENCE and time.process_time() < self._deadline:
+        while self._plans and runs < self._max_runs and time.process_time() < self._deadline:
+            if self._idle >= (PATIENCE if self._goals else QUIET):
+                break
             plan = self._plans.popleft()
             runs += 1
             self._idle += 1
@@ -129,15 +143,22 @@ class _Exploration:
             self._covered.update(run.decisions)
             for event in run.events:
                 self._keep(event)
+            for passed in run.passed:
+                self._note_end(passed)
             if error is None or not self._go_on(plan, run, error):
                 self._branch(plan, run)
         return Recording(
-            list(self._events.values()), list(self._ended.values()), list(self._caught), runs, complete=not self._plans
+            list(self._events.values()),
+            list(self._ended.values()),
+            list(self._caught),
+            runs,
+            complete=not self._plans,
+            missed=frozenset(self._goals),
         )
 
     def _trace(self, plan: Plan) -> tuple[Run, BaseException | None]:
         root = self._build()
-        tracer = RecordingTracer(self._user, plan, self._covered, sys._getframe())
+        tracer = RecordingTracer(self._user, plan, self._covered, sys._getframe(), self._deadline)
         self._sites.guard.tracer = tracer
         try:
             with self._executed.collecting():
@@ -159,24 +180,26 @@ class _Exploration:
             self._keep(_event(error, self._user, run))
         if unsupported:
             return False
+        length = _other_length(error, plan)
+        if length is not None and run.answers and self._again(replace(plan, prefix=answered, length=length)):
+            return True
         if users and self._asks_again(error, run) and self._sites.add(self._user.own(users)[-1]):
             self._plans.appendleft(replace(plan, prefix=answered))
             return True
         if not users and not plan.unwrap and of_exception(error, self._user) == "signature":
             self._plans.append(replace(plan, unwrap=True))
             return True
-        length = _other_length(error, plan)
-        if length is not None and run.answers and self._again(replace(plan, prefix=answered, length=length)):
-            return True
         if run.answers:
-            end = failed(error, self._user)
-            self._ended.setdefault((end.type, end.frames[-1:]), end)
+            self._note_end(error)
         return False
 
+    def _note_end(self, error: BaseException) -> None:
+        end = failed(error, self._user)
+        self._ended.setdefault((end.type, end.frames[-1:]), end)
+
     def _asks_again(self, error: BaseException, run: Run) -> bool:
-        """A raise of the user's own, met after a stand-in, is what the code means to do with that answer."""
-        explicit = classify.raised_explicitly(error, self._user)
-        return not run.answers or not explicit or self._sites.is_type_test(error)
+        """A raise of the user's own, met after an answer that leads to it, is what the code means to do with that."""
+        return not run.answers or not self._sites.is_chosen(error, run)
 
     def _again(self, plan: Plan) -> bool:
         if plan in self._tried:
@@ -193,7 +216,16 @@ class _Exploration:
             other = (site, not answer)
             if other not in self._covered and other not in self._queued:
                 self._queued.add(other)
-                self._plans.append(replace(plan, prefix=(*answers[:index], not answer)))
+                branch = replace(plan, prefix=(*answers[:index], not answer))
+                if self._leads_to_goal(site):
+                    self._plans.appendleft(branch)
+                else:
+                    self._plans.append(branch)
+
+    def _leads_to_goal(self, site: Site) -> bool:
+        """Whether something that is looked for stands below a condition in its function, as far as lines tell."""
+        file, _, first, last = site[-1][:4]
+        return any(file == goal[0] and first <= goal[1] <= last for goal in self._goals)
 
     def _keep(self, event: Event) -> None:
         """Keep an event once per place: the earliest met, and for an exception what its guard knows of it."""
@@ -205,8 +237,17 @@ class _Exploration:
             self._events[key] = event
             if event.key not in self._known:
                 self._idle = 0
+            place = event.key[1]
+            self._goals = {goal for goal in self._goals if place is None or not _is_at(place, goal)}
+        elif known.collateral and not event.collateral:
+            self._events[key] = event
         elif event.error is not None and event.origin is not None and known.origin is None:
             self._events[key] = replace(event, decisions=known.decisions, answers=known.answers)
+
+
+def _is_at(place: tuple[Any, ...], goal: Goal) -> bool:
+    file, first, last = goal
+    return bool(place[0] == file and first <= place[1] <= last)
 
 
 def _event(error: BaseException, user: UserCode, run: Run) -> Event:

@@ -2,12 +2,14 @@
 
 A batch is a JSON object:
 
-    {"files": [file, ...], "interest": [path, ...], "watch": {path: [[first line, last line], ...]},
+    {"files": [file, ...], "interest": [path, ...],
      "seconds": per root and per import, "memory": bytes or 0}
 
 with file = {"id", "file": path, "module": dotted name, "package": whether the name is importable, "sys_path": [...],
 "roots": [root, ...]} and root = {"id", "kind", "qualname", "instances": [expr, ...], "found": [{"text": expr,
-"device"}, ...], "why_none": why nothing was found or null, "inputs": expr or null, "suggestions": [...]}. What was
+"device"}, ...], "why_none": why nothing was found or null, "inputs": expr or null, "suggestions": [...],
+"watch": {path: [[first line, last line], ...]} of all that is predicted for it, "goals": [[path, first line, last
+line], ...] of what the recording looks for}. What was
 found comes from a survey, see ``instances/survey.py``. A suggestion has an "id" and at least one of "edits": {path:
 [edit, ...]} of its source (see ``edits.py``), "wraps": [[path, name], ...], "expr": the concrete_args, and "tracer":
 {"leaf": [path, class]} or {"param_shapes_constant": true}; with "at": [[path, first line, last line], ...] it is of use
@@ -23,7 +25,6 @@ from __future__ import annotations
 
 import builtins
 import contextlib
-import gc
 import os
 import sys
 import time
@@ -37,7 +38,7 @@ import torch.fx
 
 from .classify import of_exception
 from .executed import Executed
-from .explore import caught, record
+from .explore import Recording, caught, record
 from .failures import failed, message_of
 from .frames import Frame, UserCode, frames_of
 from .instances import (
@@ -54,6 +55,7 @@ from .instances.survey import run_survey
 from .messages import Message
 from .process import CAN_FORK, Ending, Limits, Send, supervised
 from .recorder import Key
+from .sites import note_functions
 from .stock import Stock, stock
 from .suggestions import about_meta, try_inputs, try_suggestion
 
@@ -72,7 +74,6 @@ GRACE = 5.0
 @dataclass(frozen=True)
 class Settings:
     user: UserCode
-    watch: Mapping[str, Any]
     limits: Limits
     orphaned: Callable[[], bool]
     met: set[Key] = field(default_factory=set)
@@ -85,7 +86,7 @@ def run_batch(batch: Spec, send: Send, orphaned: Callable[[], bool]) -> None:
         run_survey(batch, send, orphaned)
         return
     settings = Settings(
-        UserCode(batch["interest"]), batch["watch"], Limits(batch["seconds"], batch["memory"]), orphaned
+        UserCode(batch["interest"]), Limits(batch["seconds"], batch["memory"]), orphaned
     )
     todo = list(batch["files"])
     if not CAN_FORK:
@@ -130,7 +131,7 @@ def _host(files: list[Spec], settings: Settings, send: Send) -> None:
             [one["text"] for root in spec["roots"] for one in root.get("found", ()) if one["device"] == "meta"],
             settings.limits.seconds / 4,
         )
-        gc.freeze()  # a collection in a fork must not touch, and so copy, what was imported here
+        note_functions()
         for root in spec["roots"]:
             _root(root, module, partial(_tagged, send, spec["id"]), settings)
         send({"file": spec["id"], "kind": "done"})
@@ -239,7 +240,7 @@ def _trace_root(root: Spec, module: ModuleType, send: Send, settings: Settings) 
     usable: tuple[Candidate, _Way] | None = None
     for candidate in found:
         try:
-            way = _trace_candidate(candidate, send, settings)
+            way = _trace_candidate(candidate, root, send, settings)
             usable = usable or (candidate, way)
         except CannotBuildError as error:
             reason = reason or str(error)
@@ -303,8 +304,8 @@ def _try_all(root: Spec, candidate: Candidate, way: _Way, module: ModuleType, se
         send({**outcome, "kind": "suggestion", "suggestion": suggestion["id"]})
 
 
-def _trace_candidate(candidate: Candidate, send: Send, settings: Settings) -> _Way:
-    build, done, executed = _stock(candidate, settings, send)
+def _trace_candidate(candidate: Candidate, root: Spec, send: Send, settings: Settings) -> _Way:
+    build, done, executed = _stock(candidate, root, settings, send)
     way = _Way(
         frozenset((frame.file, frame.line) for frame in executed.frames()),
         frozenset((frame.file, frame.function) for frame in (done.error.frames if done.error is not None else ())),
@@ -312,32 +313,45 @@ def _trace_candidate(candidate: Candidate, send: Send, settings: Settings) -> _W
     head = {"kind": "stock", "instance": build.text, "device": build.device, "next": "recording"}
     send({**head, **done.to_json()})
     swallowed = caught(executed, done.error, settings.user)
-    seconds = min(settings.limits.seconds * RECORDING_SHARE, RECORDING_SECONDS)
-    recording = record(build, settings.user, executed, seconds, known=settings.met)
-    if build.device != "cpu" and any(about_meta(end.message) for end in recording.ended):
-        on_cpu = Builder(candidate, settings.user, "cpu")
-        with contextlib.suppress(CannotBuildError):
-            recording = record(on_cpu, settings.user, executed, seconds, known=settings.met)
+    recording = Recording()
+    if done.error is not None or swallowed or _does_math(done):  # else a recording goes the very same way
+        recording = _recorded(candidate, build, executed, root, settings)
     recording.caught = list(dict.fromkeys([*swallowed, *recording.caught]))
     ran = [frame.to_json() for frame in executed.frames()]
     send({"kind": "recording", "executed": ran, "next": "checking", **recording.to_json()})
     return way
 
 
-def _stock(candidate: Candidate, settings: Settings, send: Send) -> tuple[Builder, Stock, Executed]:
+def _does_math(done: Stock) -> bool:
+    nodes = done.traced.graph.nodes if done.traced is not None else ()
+    return any(getattr(node.target, "__module__", None) == "math" for node in nodes)
+
+
+def _recorded(candidate: Candidate, build: Builder, executed: Executed, root: Spec, settings: Settings) -> Recording:
+    seconds = min(settings.limits.seconds * RECORDING_SHARE, RECORDING_SECONDS)
+    goals = [(os.path.realpath(file), first, last) for file, first, last in root["goals"]]
+    recording = record(build, settings.user, executed, seconds, known=settings.met, goals=goals)
+    if build.device != "cpu" and recording.missed and any(about_meta(end.message) for end in recording.ended):
+        on_cpu = Builder(candidate, settings.user, "cpu")
+        with contextlib.suppress(CannotBuildError):
+            return record(on_cpu, settings.user, executed, seconds, known=settings.met, goals=goals)
+    return recording
+
+
+def _stock(candidate: Candidate, root: Spec, settings: Settings, send: Send) -> tuple[Builder, Stock, Executed]:
     """The stock verdict, on the meta device unless the instance cannot be made there or fails because of it."""
     for device in candidate.devices:
         build = Builder(candidate, settings.user, device)
         try:
-            root = build()
+            instance = build()
         except CannotBuildError:
             if device == candidate.devices[-1]:
                 raise
             continue
         send({"kind": "stage", "next": "tracing"})
-        executed = Executed(settings.watch)
+        executed = Executed(root["watch"])
         with executed.collecting():
-            done = stock(root, settings.user)
+            done = stock(instance, settings.user)
         if device == candidate.devices[-1] or done.error is None or not about_meta(done.error.message):
             break
     return build, done, executed

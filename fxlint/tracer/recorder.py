@@ -11,6 +11,7 @@ from __future__ import annotations
 import dis
 import operator
 import sys
+import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from itertools import islice
@@ -22,7 +23,7 @@ import torch.fx
 from torch.fx.proxy import Attribute, Proxy
 
 from .failures import message_of
-from .frames import Frame, Instruction, UserCode, frames_of
+from .frames import Frame, Instruction, UserCode, frames_of, real_path
 
 STAND_IN_LENGTH = 2
 SAME_ANSWER = 20
@@ -42,7 +43,8 @@ class Event:
     """Something the stock tracer cannot capture, met at ``frames`` (the user's stack, outermost first, maybe empty).
 
     ``origin`` names the placeholder that the value came from. ``decisions`` counts the conditions answered before,
-    ``answers`` all stand-ins given before: with none, this is where the stock tracer stops.
+    ``answers`` all stand-ins given before: with none, this is where the stock tracer stops. ``collateral`` is a raise
+    of the user's own that a stand-in may be to blame for.
     """
 
     family: str
@@ -51,6 +53,7 @@ class Event:
     decisions: int = 0
     answers: int = 0
     error: tuple[str, str] | None = None
+    collateral: bool = False
 
     @property
     def key(self) -> Key:
@@ -65,6 +68,7 @@ class Event:
             "decisions": self.decisions,
             "answers": self.answers,
             "error": None if self.error is None else {"type": self.error[0], "message": self.error[1]},
+            "collateral": self.collateral,
         }
 
 
@@ -82,23 +86,32 @@ class Plan:
 
 @dataclass
 class Run:
-    """What one run met and how it answered."""
+    """What one run met and how it answered.
+
+    ``asked`` are the places of all frames that a condition was asked in: (file, function, line). ``passed`` are the
+    exceptions that a stand-in may be to blame for, which the run went on after.
+    """
 
     events: list[Event] = field(default_factory=list)
     decisions: list[tuple[Site, bool]] = field(default_factory=list)
     answers: int = 0
+    asked: set[tuple[str, str, int]] = field(default_factory=set)
+    passed: list[BaseException] = field(default_factory=list)
 
 
 class RecordingTracer(torch.fx.Tracer):
     """Notes into ``run``. ``covered`` are the (site, answer) pairs of earlier runs: the other answer is preferred."""
 
-    def __init__(self, user: UserCode, plan: Plan, covered: set[tuple[Site, bool]], base: FrameType) -> None:
+    def __init__(
+        self, user: UserCode, plan: Plan, covered: set[tuple[Site, bool]], base: FrameType, deadline: float
+    ) -> None:
         super().__init__()
         self.run = Run()
         self._user = user
         self._plan = plan
         self._covered = covered
         self._base = base
+        self._deadline = deadline
         self._given: dict[Site, int] = {}
         self._iterated: tuple[Proxy, int] | None = None
 
@@ -164,20 +177,21 @@ class RecordingTracer(torch.fx.Tracer):
 
     # Notes
 
-    def record(self, family: str, proxy: Any, error: BaseException | None = None) -> None:
+    def record(
+        self, family: str, proxy: Any, error: BaseException | None = None, collateral: bool = False
+    ) -> None:
         """Note an event at the user's frames that are running now."""
         stack = self._user.of_stack(sys._getframe(1), self._base)
-        self.note(family, stack, proxy, error)
-
-    def note(self, family: str, stack: list[Instruction], proxy: Any, error: BaseException | None = None) -> None:
         told = None if error is None else (type(error).__name__, message_of(error))
         run = self.run
-        run.events.append(Event(family, frames_of(stack), origin_of(proxy), len(run.decisions), run.answers, told))
+        run.events.append(
+            Event(family, frames_of(stack), origin_of(proxy), len(run.decisions), run.answers, told, collateral)
+        )
 
     def answered(self) -> None:
         """Count a stand-in: what goes wrong from here on may be its fault."""
         self.run.answers += 1
-        if self.run.answers > MAX_ANSWERS:
+        if self.run.answers > MAX_ANSWERS or time.process_time() > self._deadline:
             raise EndOfRun
 
     def decide(self, frame: FrameType) -> bool:
@@ -201,8 +215,12 @@ class RecordingTracer(torch.fx.Tracer):
         return default
 
     def _site(self, frame: FrameType) -> Site:
-        """The asking instruction and the user's instruction it serves: a helper's test counts once per call of it."""
+        """The asking instruction and the user's instruction that it serves, each as told by ``_place``.
+
+        So a helper's test counts once per call of it.
+        """
         user = self._user.of_stack(frame, self._base)
+        self.run.asked.update((found.code.co_filename, found.code.co_name, found.line) for found in user)
         return tuple(_place(found) for found in (Instruction(frame.f_code, frame.f_lasti, frame.f_lineno), *user[-1:]))
 
 
@@ -335,8 +353,10 @@ def _instruction(frame: FrameType) -> dis.Instruction | None:
 
 
 def _place(found: Instruction) -> tuple[Any, ...]:
-    """The same for a function and for its instrumented twin, see ``sites.py``."""
-    return (found.code.co_filename, found.code.co_name, found.span or (found.line, found.offset))
+    """(file, function, line, last line of the function, position): the same for an instrumented twin (``sites.py``)."""
+    lines = [line for _, _, line in found.code.co_lines() if line is not None and line >= found.line]
+    where = found.span or (found.line, found.offset)
+    return (real_path(found.code.co_filename), found.code.co_name, found.line, max(lines, default=found.line), where)
 
 
 def _unpacks_mapping(frame: FrameType) -> bool:

@@ -14,6 +14,7 @@ import linecache
 import operator
 import sys
 from collections.abc import Callable, Iterator, Sequence
+from functools import lru_cache
 from types import CodeType, FunctionType, TracebackType
 from typing import Any
 
@@ -21,10 +22,11 @@ import torch
 
 from . import classify
 from .frames import Instruction, UserCode, real_path
-from .recorder import STAND_IN_LENGTH, EndOfRun, RecordingTracer, first_proxy, holds_proxy, stand_in
+from .recorder import STAND_IN_LENGTH, EndOfRun, RecordingTracer, Run, first_proxy, holds_proxy, stand_in
 
 GUARD = "__fxlint_guard__"
 _FRAME_SENSITIVE = frozenset({"super", "locals", "globals", "vars", "dir", "eval", "exec", GUARD})
+_FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda)
 _SIMPLE = (ast.Assign, ast.AugAssign, ast.AnnAssign, ast.Delete, ast.Expr, ast.Raise, ast.Assert, ast.Return)
 _BINARY: dict[type[ast.operator], Callable[[Any, Any], Any]] = {
     ast.Add: operator.add, ast.Sub: operator.sub, ast.Mult: operator.mul, ast.Div: operator.truediv,
@@ -32,6 +34,9 @@ _BINARY: dict[type[ast.operator], Callable[[Any, Any], Any]] = {
     ast.LShift: operator.lshift, ast.RShift: operator.rshift, ast.BitAnd: operator.and_, ast.BitOr: operator.or_,
     ast.BitXor: operator.xor,
 }  # fmt: skip
+
+_FUTURE: int = annotations.compiler_flag
+"""What a ``from __future__ import`` at the top of a file changes in all its code, in this Python or a later one."""
 
 Span = tuple[int, int, int, int]  # line, end line, UTF-8 column, UTF-8 end column
 Key = tuple[str, Span]
@@ -42,10 +47,10 @@ class Guard:
 
     slice = slice
 
-    def __init__(self, user: UserCode, is_type_test: Callable[[BaseException], bool]) -> None:
+    def __init__(self, user: UserCode, sites: Sites) -> None:
         self.tracer: RecordingTracer | None = None
         self._user = user
-        self._is_type_test = is_type_test
+        self._sites = sites
 
     def call(self, function: Any, /, *args: Any, **kwargs: Any) -> Any:
         before = self._answers()
@@ -103,10 +108,11 @@ class Guard:
         return any(self._user.is_own(found.code.co_filename) for found in users)
 
     def _noted(self, error: BaseException, family: str, operands: Any, before: int) -> RecordingTracer:
-        """Note the event, or raise ``error`` on where it is not this expression's or only a stand-in's fault.
+        """Note the event and go on; raises ``error`` on where it is not this expression's.
 
         ``before`` is the number of stand-ins given before the expression was evaluated: one given inside it, to a check
-        of a library's for example, makes what follows its fault.
+        of a library's for example, makes what follows its fault. So does one given anywhere, where no operand is
+        traced. Then nothing is noted but that the run went on, and the user's own raises as collateral.
         """
         tracer = self.tracer
         if tracer is None or isinstance(error, EndOfRun):
@@ -114,10 +120,17 @@ class Guard:
         statement = not operands
         if not statement and self._is_deeper(error.__traceback__):
             raise error
-        traced = first_proxy(operands) if holds_proxy(operands) else None
-        type_test = statement and self._is_type_test(error)
-        if self._answers() != before or (traced is None and before and not type_test):
+        explicit = statement and classify.raised_explicitly(error, self._user)
+        if explicit and before and self._sites.is_chosen(error, tracer.run):
             raise error
+        traced = first_proxy(operands) if holds_proxy(operands) else None
+        blamed = self._answers() != before or (traced is None and before > 0)
+        if blamed and not (explicit and self._sites.is_type_test(error)):
+            if explicit:
+                tracer.record("raise", None, error, collateral=True)
+            tracer.run.passed.append(error)
+            tracer.answered()
+            return tracer
         said = classify.of_exception(error, self._user)
         if said in ("module", "wrap", "bool", "iter", "len", "raise") and (said != "raise" or traced is None):
             family = said  # torch.fx itself, or the user's own raise
@@ -140,19 +153,33 @@ def _result_of_subscript(tracer: RecordingTracer, base: Any, index: Any) -> Any:
     return stand_in(tracer, index)
 
 
+_functions: dict[str, list[FunctionType]] = {}
+"""The functions of each file that were in memory when ``note_functions`` was last called."""
+
+
+def note_functions() -> None:
+    """Remember the functions of what was imported, and keep it all out of collections.
+
+    To be called before a fork: looking for them there would touch, and so copy, every object.
+    """
+    for found in gc.get_objects():
+        if type(found) is FunctionType:
+            _functions.setdefault(found.__code__.co_filename, []).append(found)
+    gc.freeze()
+
+
 class Sites:
     """The guarded expressions of one root."""
 
     def __init__(self, user: UserCode) -> None:
-        self.guard = Guard(user, self.is_type_test)
+        self.guard = Guard(user, self)
         self._user = user
         self._guarded: dict[str, set[Span]] = {}
-        self._trees: dict[str, ast.Module | None] = {}
 
     def add(self, at: Instruction) -> bool:
         """Guard the expression or statement at an instruction. False where that is impossible or already done."""
         filename = at.code.co_filename
-        tree = self._tree(filename)
+        tree = _tree(filename)
         if tree is None:
             return False
         guarded = self._guarded.setdefault(filename, set())
@@ -160,9 +187,10 @@ class Sites:
         if not fresh:
             return False
         guarded.update(fresh)
-        try:  # parsing again is a good deal faster than copying the tree
-            transformed = _Guarding(guarded).visit(ast.parse(_source(filename)))
-            module = compile(transformed, filename, "exec", dont_inherit=True)
+        try:
+            part = ast.parse(_source_around(tree, filename, at.line))  # a good deal faster than copying the tree
+            transformed = _Guarding(guarded).visit(part)
+            module = compile(transformed, filename, "exec", at.code.co_flags & _FUTURE, dont_inherit=True)
         except (SyntaxError, ValueError, RecursionError):
             return False
         return self._install(filename, module, at.line)
@@ -172,34 +200,31 @@ class Sites:
 
         Then no stand-in given before is to blame for it.
         """
-        users = self._user.of_traceback(error.__traceback__)
-        if not users or not classify.raised_explicitly(error, self._user):
-            return False
-        at = users[-1]
-        tree = self._tree(at.code.co_filename)
-        conditions = [
-            node
-            for node in (_walk_to(tree, at.line) if tree is not None else ())
-            if isinstance(node, (ast.If, ast.Assert))
-        ]
-        return bool(conditions) and _is_type_test(conditions[-1].test)
+        return any(_is_type_test(test) for test in self._conditions(error))
 
-    def _tree(self, filename: str) -> ast.Module | None:
-        if filename not in self._trees:
-            try:
-                self._trees[filename] = ast.parse(_source(filename))
-            except (SyntaxError, ValueError, RecursionError):
-                self._trees[filename] = None
-        return self._trees[filename]
+    def is_chosen(self, error: BaseException, run: Run) -> bool:
+        """Whether a run came to a raise or assert by the answer to a condition: the other answer avoids it."""
+        at = self._raising(error)
+        if at is None:
+            return False
+        lines = {line for test in self._conditions(error) for line in range(test.lineno, (test.end_lineno or 0) + 1)}
+        return any((at.code.co_filename, at.code.co_name, line) in run.asked for line in lines)
+
+    def _raising(self, error: BaseException) -> Instruction | None:
+        users = self._user.of_traceback(error.__traceback__)
+        return users[-1] if users and classify.raised_explicitly(error, self._user) else None
+
+    def _conditions(self, error: BaseException) -> list[ast.expr]:
+        """The conditions that lead to a raise or assert in its function: around it, or with another way out before."""
+        at = self._raising(error)
+        tree = _tree(at.code.co_filename) if at is not None else None
+        return list(_conditions_of(tree, at.line)) if tree is not None and at is not None else []
 
     def _install(self, filename: str, module: CodeType, line: int) -> bool:
         """Give every function of the file whose body holds ``line`` its new code."""
         fresh = {_identity(code): code for code in _codes(module)}
         done = False
-        gc.unfreeze()  # what was imported before the fork is kept out of collections, and out of this list
-        objects = gc.get_objects()
-        gc.freeze()
-        for function in objects:
+        for function in (*_functions.get(filename, ()), *gc.get_objects()):  # the latter: those made since the fork
             if type(function) is not FunctionType or function.__code__.co_filename != filename:
                 continue
             old = function.__code__
@@ -212,6 +237,44 @@ class Sites:
             function.__code__ = new
             done = True
         return done
+
+
+@lru_cache(maxsize=256)
+def _tree(filename: str) -> ast.Module | None:
+    try:
+        return ast.parse(_source(filename))
+    except (SyntaxError, ValueError, RecursionError):
+        return None
+
+
+def _source_around(tree: ast.Module, filename: str, line: int) -> str:
+    """The top-level statement of a line, at its place in an otherwise empty file."""
+    for node in tree.body:
+        first: int = min([node.lineno, *(one.lineno for one in getattr(node, "decorator_list", ()))])
+        if first <= line <= (node.end_lineno or node.lineno):
+            rows: list[str] = linecache.getlines(filename)[first - 1 : node.end_lineno]
+            return "\n" * (first - 1) + "".join(rows)
+    return _source(filename)
+
+
+def _conditions_of(tree: ast.Module, line: int) -> Iterator[ast.expr]:
+    """The tests around a line, in its function, and those before it in the same blocks that may leave the function."""
+    around = [node for node in _walk_to(tree, line) if isinstance(node, (ast.stmt, ast.ExceptHandler))]
+    functions = [number for number, node in enumerate(around) if isinstance(node, _FUNCTIONS)]
+    for node in around[functions[-1] if functions else 0 :]:
+        if isinstance(node, (ast.If, ast.While, ast.Assert)):
+            yield node.test
+        for name in ("body", "orelse", "finalbody"):
+            block = getattr(node, name, None)
+            if isinstance(block, list) and any(_holds_line(one, line) for one in block):
+                before = [one for one in block if (one.end_lineno or one.lineno) < line]
+                for inner in (inner for one in before for inner in ast.walk(one)):
+                    if isinstance(inner, (ast.If, ast.While)) and _leaves(inner):
+                        yield inner.test
+
+
+def _leaves(node: ast.AST) -> bool:
+    return any(isinstance(inner, (ast.Return, ast.Raise, ast.Break, ast.Continue)) for inner in ast.walk(node))
 
 
 class _Guarding(ast.NodeTransformer):
@@ -255,16 +318,18 @@ class _Guarding(ast.NodeTransformer):
 
 def _guarded(node: ast.AST, method: str, args: list[ast.expr], keywords: list[ast.keyword] | None = None) -> ast.Call:
     function = ast.Attribute(ast.Name(GUARD, ast.Load()), method, ast.Load())
-    call = ast.Call(function, args, keywords or [])
-    return ast.copy_location(call, node)
+    call = ast.copy_location(ast.Call(function, args, keywords or []), node)
+    # on one line: of a method's call whose name ends on another one, the compiler takes the name's place
+    function.lineno, function.col_offset = function.end_lineno, function.end_col_offset = call.lineno, call.col_offset
+    return call
 
 
 def _is_type_test(test: ast.expr) -> bool:
-    """``isinstance(x, T)``, ``x is None``, ``not`` and ``and`` of such."""
+    """``isinstance(x, T)``, ``x is None``, also with ``not``, or as a part of ``and`` and ``or``."""
     if isinstance(test, ast.UnaryOp):
         return _is_type_test(test.operand)
     if isinstance(test, ast.BoolOp):
-        return all(map(_is_type_test, test.values))
+        return any(map(_is_type_test, test.values))
     if isinstance(test, ast.Compare):
         return all(isinstance(operator, (ast.Is, ast.IsNot)) for operator in test.ops)
     name = getattr(getattr(test, "func", None), "id", getattr(getattr(test, "func", None), "attr", None))
