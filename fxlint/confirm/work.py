@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +14,8 @@ from .names import ModuleName, module_name
 from .settings import ConfirmSettings
 from .tries import tries
 
-FILES_PER_BATCH = 32
+BATCHES_PER_JOB = 3
+FEWEST_FILES = 8
 """Files of one package share a process and its import of the package; in portions, so that workers share the files."""
 
 Batch = dict[str, Any]
@@ -48,11 +49,20 @@ def batches(prediction: Prediction, settings: ConfirmSettings, found: Found = NO
         ]
         spec = {**specification(path, name, settings), "roots": asked}
         groups.setdefault(group_of(path, name), []).append(spec)
-    return [
-        {**shared, "files": files[start : start + FILES_PER_BATCH]}
-        for files in groups.values()
-        for start in range(0, len(files), FILES_PER_BATCH)
-    ]
+    return [{**shared, "files": part} for files in groups.values() for part in _portions(files, settings.jobs)]
+
+
+def _portions(files: Sequence[dict[str, Any]], jobs: int) -> Iterator[list[dict[str, Any]]]:
+    """Neighbours with about as many roots in each portion."""
+    enough = sum(len(file["roots"]) for file in files) / (BATCHES_PER_JOB * max(jobs, 1))
+    portion: list[dict[str, Any]] = []
+    for file in files:
+        portion.append(file)
+        if len(portion) >= FEWEST_FILES and sum(len(file["roots"]) for file in portion) >= enough:
+            yield portion
+            portion = []
+    if portion:
+        yield portion
 
 
 def linted_files(prediction: Prediction, settings: ConfirmSettings) -> dict[str, str]:

@@ -71,6 +71,8 @@ def test_what_a_root_is_asked(package):
             "why_none": None,
             "inputs": "(1,)",
             "suggestions": [],
+            "watch": {},
+            "goals": [],
         }
     ]
 
@@ -95,4 +97,16 @@ def test_a_suggestion_is_tried_on_a_few_roots_the_declared_ones_first(package):
     asked = {spec["qualname"]: spec["suggestions"] for spec in batch["files"][0]["roots"] if spec["suggestions"]}
     job = {"id": try_id(bind), "expr": "{'a': 1}", "at": None}
     assert asked == {"A": [job], "B": [job], "E": [job]}
-    assert batch["watch"] == {path: [(1, 1)]}
+
+
+def test_a_root_is_watched_where_something_is_predicted_for_it_and_nothing_is_looked_for_at_its_head(package):
+    path = str(package / "pkg/other.py")
+    modules = [root(path, "A"), root(path, "B")]
+    findings = [
+        Finding("FX105", "flag", "error", Location(path, 1, 1, 2, 2), "m", "bool.flag", (modules[0].root.id,)),
+        Finding("FX160", "output", "error", Location(path, 5, 1, 5, 2), "m", "output.type", (modules[0].root.id,)),
+    ]
+    (batch,) = batches(Prediction(tuple(modules), tuple(findings)), ConfirmSettings())
+    first, second = batch["files"][0]["roots"]
+    assert (first["watch"], first["goals"]) == ({path: [(1, 2), (5, 5)]}, [(path, 1, 2)])
+    assert (second["watch"], second["goals"]) == ({}, [])

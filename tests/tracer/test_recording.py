@@ -187,6 +187,53 @@ def test_a_raise_after_a_stand_in_is_no_event(net):
     assert made.events() == [("bool", made.line("here"))]
 
 
+def test_what_comes_after_a_check_that_a_stand_in_fails_is_met(net):
+    """The list that stands in for the shape is too short, whatever is answered: the run goes on after the check."""
+    made = net("sizes = [s for s in x.shape]  # first\nassert len(sizes) == 7, sizes\nreturn int(x)  # second")
+    recording, _ = made.record()
+    told = [(event.family, made.innermost(event), event.collateral) for event in recording.events]
+    assert told[0] == ("iter", made.line("first"), False)
+    assert ("int", made.line("second"), False) in told
+    assert all(collateral for family, _, collateral in told if family == "raise")
+
+
+@pytest.mark.parametrize(
+    "check",
+    [
+        "if not isinstance(x, torch.Tensor):\n    raise TypeError('no tensor')  # check",
+        "assert isinstance(x, torch.Tensor) and x.dim() == 2  # check",
+        "if isinstance(x, torch.Tensor):\n    return x\nraise TypeError('no tensor')  # check",
+    ],
+)
+def test_a_raise_that_depends_on_the_type_is_met_after_a_stand_in_too(net, check):
+    made = net(f"n = len(x)\n{check}")
+    recording, _ = made.record()
+    told = [(event.family, made.innermost(event), event.collateral) for event in recording.events]
+    assert ("raise", made.line("check"), False) in told
+
+
+def test_a_recording_ends_soon_after_it_has_met_what_it_looks_for(net):
+    made = net("\n".join(f"if x[{n}] > 0:\n    x = x + {n}" for n in range(40)) + "\nreturn int(x)  # goal")
+    some = made.record(goals=[(made.path, made.line("goal"), made.line("goal"))])[0].runs
+    more = made.record(goals=[("elsewhere.py", 1, 1)])[0].runs
+    assert some < more
+
+
+def test_a_branch_with_what_is_looked_for_goes_first(net):
+    conditions = "\n".join(f"if x[{n}] > 0:\n    x = x + {n}" for n in range(40))
+    made = net(f"{conditions}\nif x.sum() > 9:\n    x = int(x)  # goal\nreturn x")
+    goal = (made.path, made.line("goal"), made.line("goal"))
+    recording, _ = made.record(goals=[goal], max_runs=6)
+    assert "int" in [event.family for event in recording.events]
+
+
+def test_the_place_of_an_expression_over_several_lines_is_its_whole(net):
+    made = net("n = len(x)\nraise ValueError(\n    'no',\n)")
+    recording, _ = made.record()
+    ((line, end_line),) = {event.frames[-1].place[1::2] for event in recording.events if event.family == "raise"}
+    assert end_line == line + 2
+
+
 def test_a_check_of_the_library_is_one_event(net):
     made = net("return nn.BatchNorm2d.forward(self.layers[0], x)  # here")
     assert {line for _, line in made.events()} == {made.line("here")}

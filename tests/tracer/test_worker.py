@@ -23,6 +23,8 @@ def root(qualname="Net", **more):
         "instances": [],
         "inputs": None,
         "suggestions": [],
+        "watch": {},
+        "goals": [],
         **more,
     }
 
@@ -67,7 +69,7 @@ def process(tmp_path_factory):
 def work(tmp_path, process):
     """Runs a batch of files given as {name: source}; the messages of the worker."""
 
-    def run(sources, roots=None, seconds=20, memory=0, watch=None):
+    def run(sources, roots=None, seconds=20, memory=0):
         for name, text in sources.items():
             path = tmp_path / name
             path.parent.mkdir(parents=True, exist_ok=True)
@@ -84,7 +86,7 @@ def work(tmp_path, process):
             for name in sources
         ]
         interest = [str(tmp_path / name) for name in sources]
-        batch = {"files": files, "interest": interest, "watch": watch or {}, "seconds": seconds, "memory": memory}
+        batch = {"files": files, "interest": interest, "seconds": seconds, "memory": memory}
         return process.run(batch)
 
     return run
@@ -391,7 +393,7 @@ class TestSuggestions:
             {"id": "any", "expr": "{'x': torch.ones(1)}", "at": None},
         ]
         watch = {file: [(1, 12)]}
-        messages = work({"net.py": text}, roots=[root(suggestions=suggestions)], watch=watch)
+        messages = work({"net.py": text}, roots=[root(suggestions=suggestions, watch=watch)])
         answers = {answer["suggestion"]: answer for answer in of_kind(messages, "suggestion")}
         tried = {name: answer["verdict"] for name, answer in answers.items()}
         assert tried == {
@@ -438,7 +440,7 @@ def test_without_forking_all_is_done_in_one_process(tmp_path, monkeypatch):
     spec = {"id": "f", "file": str(path), "module": "not_forked", "package": False, "sys_path": [str(tmp_path)]}
     files = [{**spec, "roots": [root(suggestions=suggestions)]}]
     messages = []
-    batch = {"files": files, "interest": [str(path)], "watch": {}, "seconds": 20, "memory": 0}
+    batch = {"files": files, "interest": [str(path)], "seconds": 20, "memory": 0}
     jobs.run_batch(batch, messages.append, lambda: False)
     assert [message["verdict"] for message in of_kind(messages, "stock")] == ["fails"]
     assert [message["verdict"] for message in of_kind(messages, "suggestion")] == ["traces", "not-run"]
@@ -463,7 +465,7 @@ def test_what_is_beyond_the_bounds_is_not_tried(tmp_path, monkeypatch, bound, va
     spec = {"id": "f", "file": str(path), "module": path.stem, "package": False, "sys_path": [str(tmp_path)]}
     files = [{**spec, "roots": [root(suggestions=suggestions)]}]
     messages = []
-    batch = {"files": files, "interest": [str(path)], "watch": {}, "seconds": 20, "memory": 0}
+    batch = {"files": files, "interest": [str(path)], "seconds": 20, "memory": 0}
     jobs.run_batch(batch, messages.append, lambda: False)
     answer = of_kind(messages, "suggestion")[-1]
     assert (answer["verdict"], answer["reason"]) == ("not-run", reason)
