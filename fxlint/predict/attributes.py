@@ -179,13 +179,13 @@ def of_instance(vm: Machine, frame: Frame, owner: Instance, name: str, node: ast
     if name == "__class__":
         return owner.cls
     if name == "__dict__":
-        return Mapping({}, UNKNOWN)
+        return _dictionary(vm, owner)
     if found is not None:
         return bind(vm, found, owner)
     known = vm.facts.attribute(vm, owner, name)
     if known is not None:
         return as_seen(vm, owner, known, node)
-    if isinstance(owner.children, Mapping):
+    if isinstance(owner.children, Mapping) and classes.is_module(vm, owner):
         child = owner.children.items.get(("", name))
         if child is not None:
             return as_seen(vm, owner, child[1], node)
@@ -193,11 +193,18 @@ def of_instance(vm: Machine, frame: Frame, owner: Instance, name: str, node: ast
     if isinstance(fallback, Function):
         return calls.invoke(vm, frame, fallback, [owner, Const(name)], node)
     library_base = classes.library_base_with(vm, owner.cls, name)
-    if library_base is None and owner.children is not None:
+    if library_base is None and owner.children is not None and classes.is_module(vm, owner):
         library_base = "torch.nn.ModuleDict" if isinstance(owner.children, Mapping) else "torch.nn.ModuleList"
     if library_base is not None:
         return Bound(External(f"{library_base}.{name}"), owner)
     return UNKNOWN
+
+
+def _dictionary(vm: Machine, owner: Instance) -> Mapping:
+    """``owner.__dict__`` as it is now; a module keeps its parameters, buffers and submodules elsewhere."""
+    if classes.is_module(vm, owner):
+        return Mapping({}, UNKNOWN)
+    return Mapping({("", name): (Const(name), value) for name, value in owner.attributes.items()}, UNKNOWN)
 
 
 def as_seen(vm: Machine, owner: Instance, value: Value, node: ast.AST) -> Value:
@@ -260,7 +267,7 @@ def _of_super(vm: Machine, frame: Frame, owner: Super, name: str, node: ast.AST)
             return calls.call(vm, frame, found.function, Arguments([receiver]), node)
         if found is not None:
             return bind(vm, found, receiver)
-    return UNKNOWN if not cls.complete else External(f"builtins.object.{name}")
+    return UNKNOWN if not cls.complete else Bound(External(f"builtins.object.{name}"), receiver)
 
 
 def store(vm: Machine, frame: Frame, owner: Value, name: str, value: Value, node: ast.AST) -> None:

@@ -358,7 +358,7 @@ def instantiate(vm: Machine, frame: Frame, cls: Class, args: Arguments, node: as
     if isinstance(find(vm, cls, "__new__"), Function):
         return MAYBE if args.holds_traced() else UNKNOWN
     if vm.tracing:
-        created = Instance(cls, open=not cls.complete, expression=cls.name)
+        created = _new(vm, cls)
         initialise(vm, frame, created, args, node)
         return created
     return _shared_instance(vm, frame, cls, args, node)
@@ -370,7 +370,7 @@ def _shared_instance(vm: Machine, frame: Frame, cls: Class, args: Arguments, nod
     place = (id(cls), len(args.positional), tuple(args.keywords), known)
     if known is not None and place in vm.instances:
         return vm.instances[place][0]
-    created = Instance(cls, open=not cls.complete, expression=cls.name)
+    created = _new(vm, cls)
     if known is None or len(vm.frames) > MAX_DEPTH // 2:
         initialise(vm, frame, created, args, node)
         return created
@@ -386,18 +386,31 @@ def _shared_instance(vm: Machine, frame: Frame, cls: Class, args: Arguments, nod
     return created
 
 
+def _new(vm: Machine, cls: Class) -> Instance:
+    """An object before ``__init__``: empty where its class derives from list or dict."""
+    base = library_base_with(vm, cls, "append") or library_base_with(vm, cls, "setdefault")
+    children = (
+        Sequence("list", [])
+        if base in {"builtins.list", "collections.UserList"}
+        else Mapping({})
+        if base in {"builtins.dict", "collections.OrderedDict", "collections.UserDict"}
+        else None
+    )
+    return Instance(cls, children=children, open=not cls.complete, expression=cls.name)
+
+
 def initialise(vm: Machine, frame: Frame, created: Instance, args: Arguments, node: ast.AST) -> None:
     assert isinstance(created.cls, Class)
+    fields = dataclass_fields(vm, created.cls)
+    if fields and _is_generated(vm, created.cls, "__init__"):
+        _fill_fields(vm, frame, created, fields, args)
+        return
     init = find(vm, created.cls, "__init__")
     if isinstance(init, (Function, Decorated)):
         if isinstance(init, Function):
             bound = calls.bind_arguments(vm, init, args.after(created), node, quiet=True)
             created.arguments = {name: value for name, value in bound.items() if value is not created}
         calls.call(vm, frame, init, args.after(created), node)
-        return
-    fields = dataclass_fields(vm, created.cls)
-    if fields:
-        _fill_fields(vm, frame, created, fields, args)
         return
     for base in created.cls.mro:
         if isinstance(base, External) and vm.facts.has_attribute(base.name, "__init__"):
@@ -422,6 +435,17 @@ def is_dataclass(cls: Class) -> bool:
         ast.unparse(d.func if isinstance(d, ast.Call) else d).rpartition(".")[2] == "dataclass"
         for d in cls.node.decorator_list
     )
+
+
+def _is_generated(vm: Machine, cls: Class, method: str) -> bool:
+    """Whether the decorator `dataclass` writes that method: no class body before it in the hierarchy has one."""
+    for base in cls.mro:
+        if isinstance(base, Class):
+            if own_member(vm, base, method) is not None:
+                return False
+            if is_dataclass(base):
+                return True
+    return False
 
 
 def dataclass_fields(vm: Machine, cls: Class) -> dict[str, ast.expr | None]:

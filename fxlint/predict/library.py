@@ -258,6 +258,10 @@ def method_of(vm: Machine, frame: Frame, callee: Bound, args: Arguments, node: a
     if isinstance(receiver, Traced):
         return vm.traced(node, receiver)
     if isinstance(receiver, Instance):
+        attribute, value = args.get(0, "name"), args.get(1, "value")
+        if name == "__setattr__" and isinstance(attribute, Const) and value is not None:
+            attributes.store(vm, frame, receiver, str(attribute.value), value, node)
+            return NONE
         if classes.is_module(vm, receiver):
             return modules.method(vm, frame, receiver, base, name, args, node)
         return _object_method(vm, frame, receiver, base, name, args, node)
@@ -272,14 +276,17 @@ def _object_method(
     vm: Machine, frame: Frame, receiver: Instance, base: str, name: str, args: Arguments, node: ast.AST
 ) -> Value:
     """A method that a class of the code under lint inherits from the standard library."""
+    contents = receiver.children
+    if contents is not None and base.startswith(("builtins.", "collections.")):
+        if name != "__init__":
+            return method(vm, frame, contents, name, args, node)
+        fill = _dict if isinstance(contents, Mapping) else _copy_to("list")
+        filled = fill(vm, frame, args, node)
+        if isinstance(filled, (Sequence, Mapping)):
+            vm.heap.refill(contents, filled.items, filled.rest)
+        return NONE
     if name == "__init__":
         return NONE
-    if base in {"builtins.dict", "collections.OrderedDict", "collections.UserDict"}:
-        inner = receiver.attributes.get("<dict>")
-        if not isinstance(inner, Mapping):
-            inner = Mapping({}, UNKNOWN)
-            vm.heap.put(receiver.attributes, "<dict>", inner)
-        return method(vm, frame, inner, name, args, node)
     return MAYBE if args.may_hold_traced() else UNKNOWN
 
 
@@ -1097,6 +1104,10 @@ def _script(vm: Machine, frame: Frame, args: Arguments, node: ast.AST) -> Value:
     return UNKNOWN
 
 
+def _same_module(vm: Machine, frame: Frame, args: Arguments, node: ast.AST) -> Value:
+    return args.get(0, "module") or UNKNOWN
+
+
 def _annotated(vm: Machine, frame: Frame, args: Arguments, node: ast.AST) -> Value:
     return args.get(1, "the_value") or UNKNOWN
 
@@ -1135,10 +1146,42 @@ def _cast(vm: Machine, frame: Frame, args: Arguments, node: ast.AST) -> Value:
     return args.get(1, "val") or UNKNOWN
 
 
+def _fields(vm: Machine, frame: Frame, args: Arguments, node: ast.AST) -> Value:
+    """``dataclasses.fields``: of a class or of an object."""
+    cls = _class_of(args.get(0, "class_or_instance"))
+    if not isinstance(cls, Class) or not cls.complete:
+        return UNKNOWN
+    return Sequence("tuple", [_field(vm, cls, name) for name in classes.dataclass_fields(vm, cls)])
+
+
+def _field(vm: Machine, cls: Class, name: str) -> Instance:
+    default = classes.find(vm, cls, name)
+    content = Attributes([("name", Const(name)), ("default", UNKNOWN if default is None else default)])
+    return Instance(External("dataclasses.Field"), content, open=True)
+
+
+def _is_dataclass(vm: Machine, frame: Frame, args: Arguments, node: ast.AST) -> Value:
+    cls = _class_of(args.get(0, "obj"))
+    if isinstance(cls, Class):
+        return TRUE if classes.dataclass_fields(vm, cls) else UNKNOWN
+    return UNKNOWN
+
+
+def _class_of(value: Value | None) -> Value | None:
+    return value.cls if isinstance(value, Instance) else value
+
+
 _CONTEXTS: Final = (
     "torch.no_grad torch.enable_grad torch.inference_mode torch.set_grad_enabled torch.autocast torch.amp.autocast "
     "torch.cuda.amp.autocast torch.cpu.amp.autocast torch.profiler.record_function "
     "torch.autograd.profiler.record_function contextlib.nullcontext contextlib.suppress contextlib.ExitStack"
+).split()
+
+RETURN_THEIR_MODULE: Final = (
+    "torch.nn.utils.weight_norm torch.nn.utils.spectral_norm torch.nn.utils.remove_weight_norm "
+    "torch.nn.utils.remove_spectral_norm torch.nn.utils.parametrizations.weight_norm "
+    "torch.nn.utils.parametrizations.spectral_norm torch.nn.utils.parametrizations.orthogonal "
+    "torch.nn.utils.parametrize.register_parametrization"
 ).split()
 
 _MODELS: Final[dict[str, Model]] = {
@@ -1197,6 +1240,8 @@ _MODELS: Final[dict[str, Model]] = {
     "itertools.repeat": _repeat,
     "copy.copy": _copy,
     "copy.deepcopy": _copy,
+    "dataclasses.fields": _fields,
+    "dataclasses.is_dataclass": _is_dataclass,
     "importlib.util.find_spec": _find_spec,
     "importlib.import_module": _import_module,
     "os.getenv": _environment,
@@ -1209,5 +1254,6 @@ _MODELS: Final[dict[str, Model]] = {
     "torch.jit.script": _script,
     "torch.jit.annotate": _annotated,
     **{name: _object(name) for name in _CONTEXTS},
+    **{name: _same_module for name in RETURN_THEIR_MODULE},
     **{f"operator.{name}": _operator(name) for name in "add sub mul truediv floordiv eq ne lt gt getitem".split()},
 }

@@ -218,7 +218,7 @@ class Machine:
         origin: Origin | None = None,
         exception: str = "TraceError",
         callee: str = "",
-        thrown: Value | None = None,
+        thrown: Value | str | None = None,
     ) -> None:
         """Something that the stock tracer stops at. Unwinds where a handler of the traced program catches it."""
         if not self.tracing:

@@ -257,7 +257,8 @@ class Instance(Value):
     """An object of a class. ``arguments`` are the constructor's by parameter name, where they are known.
 
     ``registered`` is set once a module has become a submodule of another one. ``children`` are the contents of
-    Sequential, ModuleList, ParameterList (a Sequence) and ModuleDict, ParameterDict (a Mapping).
+    Sequential, ModuleList, ParameterList (a Sequence) and ModuleDict, ParameterDict (a Mapping), and of objects whose
+    class derives from list or dict.
     """
 
     cls: Class | External

@@ -4,12 +4,14 @@ Each program is a forward in a class ``Net``; lines marked ``# error`` must have
 conditional one, and no other line may have any.
 """
 
+import importlib
 import re
 import textwrap
 
 import pytest
+import torch
 
-from fxlint.predict import machine, predict
+from fxlint.predict import library, machine, predict
 from fxlint.rules import load_rules
 
 RULES = load_rules()
@@ -1187,6 +1189,147 @@ def test_the_default_layer_fails_first(tmp_path):
     """
     first = check(tmp_path, source, "fails").first
     assert source.split("\n")[first.line - 1 - HEADER.count("\n")].strip().startswith("return len")
+def test_a_raise_because_of_what_a_proxy_answers_fails_in_the_configurations_that_get_there(tmp_path):
+    check(
+        tmp_path,
+        """
+        def check(x):
+            if not isinstance(x, torch.Tensor):
+                raise TypeError(type(x))  # maybe
+
+        class Net(nn.Module):
+            def __init__(self, config):
+                super().__init__()
+                self.embedding = nn.Linear(2, 3) if config.classes else None
+                self.resize = config.resize
+
+            def forward(self, x, labels=None):
+                if self.embedding is None and labels is not None:
+                    raise ValueError("labels")  # maybe
+                if self.resize:
+                    check(x)
+                return x
+        """,
+        "depends",
+    )
+
+
+def test_a_raise_that_a_configuration_alone_leads_to_refuses_that_configuration(tmp_path):
+    check(
+        tmp_path,
+        """
+        class Net(nn.Module):
+            def __init__(self, config):
+                super().__init__()
+                self.mode = config.mode
+
+            def forward(self, x, y=None):
+                if y is not None:
+                    if self.mode == "add":
+                        x = x + y
+                    else:
+                        raise ValueError(self.mode)
+                return x
+        """,
+        "traces",
+    )
+
+
+def test_a_dataclass_has_its_own_init_whatever_it_inherits(tmp_path):
+    check(
+        tmp_path,
+        """
+        from collections import OrderedDict
+        from dataclasses import dataclass, fields
+
+        class Output(OrderedDict):
+            def __init__(self, *args, **kwargs):
+                raise TypeError("not a dataclass")
+
+            def __post_init__(self):
+                for field in fields(self):
+                    value = getattr(self, field.name)
+                    if value is not None:
+                        self[field.name] = value
+
+            def __getitem__(self, key):
+                return tuple(super().__getitem__(k) for k in self.keys())[key]
+
+        @dataclass
+        class Pair(Output):
+            first: torch.Tensor | None = None
+            second: torch.Tensor | None = None
+
+        class Net(nn.Module):
+            def forward(self, x):
+                pair = Pair(second=x)
+                if pair.first is not None:
+                    return len(x)
+                if pair[0].sum() > 0:  # error
+                    return x
+                return pair.second
+        """,
+        "fails",
+    )
+
+
+def test_objects_of_classes_that_derive_from_list_and_dict_have_contents(tmp_path):
+    check(
+        tmp_path,
+        """
+        class Bag(list):
+            pass
+
+        class Table(dict):
+            def __init__(self, **entries):
+                super().__init__(entries)
+                super().__setattr__("size", len(self))
+
+        class Net(nn.Module):
+            def forward(self, x):
+                table, bag = Table(a=x), Bag()
+                bag.append(x)
+                if table.size == 1 and len(bag) == 1 and "b" not in table:
+                    bool(table["a"])  # error
+                for y in bag:
+                    len(y)  # error
+                return x
+        """,
+        "fails",
+    )
+
+
+@pytest.mark.parametrize("name", library.RETURN_THEIR_MODULE)
+def test_functions_that_change_a_module_return_it(name):
+    path, _, attribute = name.rpartition(".")
+    function = getattr(importlib.import_module(path), attribute)
+    module = torch.nn.Linear(2, 2)
+    if "remove" in attribute:
+        getattr(torch.nn.utils, attribute.removeprefix("remove_"))(module)
+    more = ("weight", torch.nn.Identity()) if attribute == "register_parametrization" else ()
+    assert function(module, *more) is module
+
+
+def test_a_module_with_normed_weights_stays_what_it_is(tmp_path):
+    check(
+        tmp_path,
+        """
+        from torch.nn.utils import weight_norm
+
+        class Length(nn.Linear):
+            def forward(self, x):
+                return len(x)  # error
+
+        class Net(nn.Module):
+            def __init__(self):
+                super().__init__()
+                self.body = nn.Sequential(*[weight_norm(nn.Linear(2, 2)), weight_norm(Length(2, 2))])
+
+            def forward(self, x):
+                return self.body(x)
+        """,
+        "fails",
+    )
 
 
 def test_what_stands_beside_an_import_that_fails_is_not_bound(tmp_path):
