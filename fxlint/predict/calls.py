@@ -147,12 +147,13 @@ def call(vm: Machine, frame: Frame, callee: Value, args: Arguments, node: ast.AS
         kept = [option for option in callee.options if not (isinstance(option, Const) and option.value is None)]
         if len(kept) < len(callee.options) and kept and callee.options[0] not in kept and not vm.unlikely:
             vm.fork(node, lambda: _call_none(vm, node), lambda: True)
-        *known, last = kept or callee.options
+        meant = [option for option in kept if _accepts(vm, option, args)] or kept or callee.options
+        *known, last = meant
         if isinstance(last, Unknown) and known:
             probably = known[0] if len(known) == 1 else Union(known)
             return _call_unknown(vm, frame, Unknown(last.maybe, likely=probably), args, node)
-        likely = sum(option in kept for option in callee.options[: callee.likely])
-        return each(vm, kept or callee.options, lambda option: call(vm, frame, option, args, node), node, likely)
+        likely = sum(option in meant for option in callee.options[: callee.likely])
+        return each(vm, meant, lambda option: call(vm, frame, option, args, node), node, likely)
     if isinstance(callee, Unknown):
         return _call_unknown(vm, frame, callee, args, node)
     if isinstance(callee, (Const, Sequence, Mapping)):
@@ -431,14 +432,12 @@ def bind_arguments(
     variables: dict[str, Value] = {}
     positional = args.positional
     keywords = dict(args.keywords)
-    fits = True
     for position, parameter in enumerate(named):
         name = parameter.arg
         if position < len(positional):
             variables[name] = positional[position]
-            if name in keywords and parameter in parameters.args:
-                fits = False
-                del keywords[name]
+            if parameter in parameters.args:
+                keywords.pop(name, None)
         elif name in keywords:
             variables[name] = keywords.pop(name)
         else:
@@ -450,13 +449,10 @@ def bind_arguments(
             elif given is not None:
                 variables[name] = given
             else:
-                fits = False
                 variables[name] = Unknown(maybe=args.may_hold_traced())
     surplus = positional[len(named) :]
     if parameters.vararg is not None:
         variables[parameters.vararg.arg] = Sequence("tuple", list(surplus), args.extra)
-    elif surplus:
-        fits = False
     for parameter in parameters.kwonlyargs:
         name = parameter.arg
         given = _from_rest(args, name, keyword_only=True)
@@ -468,16 +464,39 @@ def bind_arguments(
         elif given is not None:
             variables[name] = given
         else:
-            fits = False
             variables[name] = Unknown(maybe=args.may_hold_traced())
     if parameters.kwarg is not None:
         items = {key_of(Const(name)): (Const(name), value) for name, value in keywords.items()}
         variables[parameters.kwarg.arg] = Mapping(items, args.extra_keywords)  # type: ignore[arg-type]
-    elif keywords:
-        fits = False
-    if not fits and args.extra is None and args.extra_keywords is None and not quiet:
+    if not quiet and not takes(function, args):
         vm.event("raise.type", node, exception="TypeError", callee=function.name)
     return variables
+
+
+def takes(function: Function, args: Arguments) -> bool:
+    """Whether the arguments fit the signature; those that stars of unknown content give may fit anything."""
+    if args.extra is not None or args.extra_keywords is not None:
+        return True
+    parameters = function.node.args
+    named = [parameter.arg for parameter in (*parameters.posonlyargs, *parameters.args)]
+    by_position = set(named[: len(args.positional)])
+    by_keyword = {*named[len(parameters.posonlyargs) :], *(parameter.arg for parameter in parameters.kwonlyargs)}
+    required = {*named[: len(named) - len(function.defaults)]}
+    required |= {p.arg for p in parameters.kwonlyargs if p.arg not in function.keyword_defaults}
+    surplus = len(args.positional) > len(named) and parameters.vararg is None
+    strange = args.keywords.keys() - by_keyword and parameters.kwarg is None
+    twice = args.keywords.keys() & by_position & by_keyword
+    return not (surplus or strange or twice or required - by_position - args.keywords.keys())
+
+
+def _accepts(vm: Machine, callee: Value, args: Arguments) -> bool:
+    """Whether one of several possible callables can be the one that is meant: not where its signature says no."""
+    if isinstance(callee, Bound):
+        return _accepts(vm, callee.function, args.after(callee.receiver))
+    if isinstance(callee, Instance):
+        name = "forward" if classes.is_module(vm, callee) else "__call__"
+        return _accepts(vm, classes.find(vm, callee.cls, name) or UNKNOWN, args.after(callee))
+    return not isinstance(callee, Function) or takes(callee, args)
 
 
 def _from_rest(args: Arguments, name: str, keyword_only: bool = False) -> Unknown | None:

@@ -374,7 +374,8 @@ def _sequence_slice(vm: Machine, container: Sequence, key: Slice, node: ast.AST)
     elif container.rest is not None and isinstance(key.lower, Const) and key.upper is NONE and key.step is NONE:
         lower = key.lower.value or 0
         if isinstance(lower, int) and lower >= 0:
-            return Sequence(kind, container.items[lower:], container.rest)  # type: ignore[arg-type]
+            optional = container.optional or lower > len(container.items)  # nothing may be left
+            return Sequence(kind, container.items[lower:], container.rest, optional=optional)  # type: ignore[arg-type]
     if not container.items and container.rest is None:
         return Sequence(kind, [])  # type: ignore[arg-type]
     return Sequence(kind, [], join_all(container.members()))  # type: ignore[arg-type]

@@ -706,7 +706,8 @@ def _enumerate(vm: Machine, frame: Frame, args: Arguments, node: ast.AST) -> Val
         Sequence("tuple", [UNKNOWN if offset is None else Const(offset + position), item])
         for position, item in enumerate(spread.items)
     ]
-    return Sequence("iterator", items, None if spread.rest is None else Sequence("tuple", [UNKNOWN, spread.rest]))
+    rest = None if spread.rest is None else Sequence("tuple", [UNKNOWN, spread.rest])
+    return Sequence("iterator", items, rest, optional=spread.optional)
 
 
 def _zip(vm: Machine, frame: Frame, args: Arguments, node: ast.AST) -> Value:
@@ -721,7 +722,8 @@ def _zip(vm: Machine, frame: Frame, args: Arguments, node: ast.AST) -> Value:
         items.append(Sequence("tuple", row))
     if exact:
         return Sequence("iterator", items)
-    return Sequence("iterator", items, Sequence("tuple", [s.rest if s.rest is not None else UNKNOWN for s in spreads]))
+    rest = Sequence("tuple", [s.rest if s.rest is not None else UNKNOWN for s in spreads])
+    return Sequence("iterator", items, rest, optional=any(s.optional for s in spreads))
 
 
 def _map(vm: Machine, frame: Frame, args: Arguments, node: ast.AST) -> Value:
@@ -731,7 +733,7 @@ def _map(vm: Machine, frame: Frame, args: Arguments, node: ast.AST) -> Value:
         return Sequence("iterator", [], MAYBE if args.may_hold_traced() else UNKNOWN)
     results = [calls.invoke(vm, frame, function, [item], node) for item in spreads[0].items]
     rest = None if spreads[0].rest is None else calls.invoke(vm, frame, function, [spreads[0].rest], node)
-    return Sequence("iterator", results, rest)
+    return Sequence("iterator", results, rest, optional=spreads[0].optional)
 
 
 def _filter(vm: Machine, frame: Frame, args: Arguments, node: ast.AST) -> Value:
@@ -767,7 +769,7 @@ def _reversed(vm: Machine, frame: Frame, args: Arguments, node: ast.AST) -> Valu
     spread = containers.iterate(vm, frame, value, node, "iter.call")
     if spread.rest is None:
         return Sequence("iterator", spread.items[::-1])
-    return Sequence("iterator", [], join_all(spread.members()))
+    return Sequence("iterator", [], join_all(spread.members()), optional=spread.optional and not spread.items)
 
 
 def _sorted(vm: Machine, frame: Frame, args: Arguments, node: ast.AST) -> Value:
@@ -1254,6 +1256,6 @@ _MODELS: Final[dict[str, Model]] = {
     "torch.jit.script": _script,
     "torch.jit.annotate": _annotated,
     **{name: _object(name) for name in _CONTEXTS},
-    **{name: _same_module for name in RETURN_THEIR_MODULE},
+    **dict.fromkeys(RETURN_THEIR_MODULE, _same_module),
     **{f"operator.{name}": _operator(name) for name in "add sub mul truediv floordiv eq ne lt gt getitem".split()},
 }

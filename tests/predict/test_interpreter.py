@@ -1299,6 +1299,51 @@ def test_objects_of_classes_that_derive_from_list_and_dict_have_contents(tmp_pat
     )
 
 
+def test_of_a_list_of_unknown_length_without_its_first_elements_nothing_may_be_left(tmp_path):
+    check(
+        tmp_path,
+        """
+        class Net(nn.Module):
+            def __init__(self, depth):
+                super().__init__()
+                self.blocks = nn.ModuleList([nn.Linear(2, 2) for _ in range(depth)])
+
+            def forward(self, x):
+                for index, block in enumerate(self.blocks[1:]):
+                    x = block(x)
+                    len(x)  # maybe
+                return x
+        """,
+        "depends",
+    )
+
+
+def test_of_several_possible_layers_those_whose_signature_does_not_fit_are_not_meant(tmp_path):
+    check(
+        tmp_path,
+        """
+        class Plain(nn.Module):
+            def forward(self, x):
+                return x
+
+        class Timed(nn.Module):
+            def forward(self, x, time):
+                len(time)  # error
+                return x
+
+        class Net(nn.Module):
+            def __init__(self, config):
+                super().__init__()
+                self.norm = Timed() if config.timed else Plain()
+                self.timed = config.timed
+
+            def forward(self, x, time):
+                return self.norm(x, time) if self.timed else self.norm(x)
+        """,
+        "depends",
+    )
+
+
 @pytest.mark.parametrize("name", library.RETURN_THEIR_MODULE)
 def test_functions_that_change_a_module_return_it(name):
     path, _, attribute = name.rpartition(".")
