@@ -47,12 +47,16 @@ class Assembly:
 
 
 def merged(first: Finding, other: Finding) -> Finding:
-    """One finding for two of the same rule and place: it is certain where either is."""
+    """One finding for two of the same rule and place: it is certain where either is, else it depends on what the one
+    with fewer conditions depends on."""
     modules = first.modules + tuple(m for m in other.modules if m not in first.modules)
     if "always" in (first.certainty, other.certainty):
         return replace(first, modules=modules, certainty="always", depends_on=())
-    depends_on = first.depends_on + tuple(text for text in other.depends_on if text not in first.depends_on)
-    return replace(first, modules=modules, depends_on=depends_on)
+    return replace(first, modules=modules, depends_on=min(first.depends_on, other.depends_on, key=_shortest))
+
+
+def _shortest(conditions: tuple[str, ...]) -> tuple[int, tuple[str, ...]]:
+    return len(conditions), conditions
 
 
 def _conditions(event: Event) -> list[str]:
