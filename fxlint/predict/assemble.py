@@ -48,7 +48,8 @@ class Assembly:
 
 def merged(first: Finding, other: Finding) -> Finding:
     """One finding for two of the same rule and place: it is certain where either is, else it depends on what the one
-    with fewer conditions depends on."""
+    with fewer conditions depends on.
+    """
     modules = first.modules + tuple(m for m in other.modules if m not in first.modules)
     if "always" in (first.certainty, other.certainty):
         return replace(first, modules=modules, certainty="always", depends_on=())
