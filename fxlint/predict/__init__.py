@@ -25,7 +25,7 @@ from fxlint.predict.scopes import ModuleScope
 from fxlint.predict.trace import FAULT, trace_root
 from fxlint.processes import in_processes
 from fxlint.project.index import Project
-from fxlint.project.source import UnreadableSource
+from fxlint.project.source import UnreadableSource, refused
 from fxlint.rules import RuleSet
 
 RECURSION_LIMIT: Final = 8_000
@@ -84,6 +84,9 @@ def _predict_share(
 def _predict_file(vm: Machine, path: str, assembly: Assembly) -> Iterator[Problem]:
     try:
         index = vm.project.load(path)
+        wrong = refused(index.source)
+        if wrong is not None:
+            raise wrong
     except UnreadableSource as error:
         yield Problem(path, error.message, error.line)
         return

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import math
+from collections.abc import Iterator
 from typing import Final
 
 from fxlint.predict import calls, classes, names, signatures
@@ -62,8 +63,8 @@ def load(vm: Machine, frame: Frame, owner: Value, name: str, node: ast.AST) -> V
     if isinstance(owner, Unknown):
         return _of_unknown(vm, frame, owner, name, node)
     if isinstance(owner, Union):
-        kept = [option for option in owner.options if not (isinstance(option, Const) and option.value is None)]
-        return calls.each(vm, kept or owner.options, lambda option: load(vm, frame, option, name, node), node)
+        meant = [option for option in owner.options if _may_have(option, name)]
+        return calls.each(vm, meant or owner.options, lambda option: load(vm, frame, option, name, node), node)
     if isinstance(owner, Tensor):
         return _of_tensor(owner, name)
     if isinstance(owner, Class):
@@ -90,6 +91,18 @@ def load(vm: Machine, frame: Frame, owner: Value, name: str, node: ast.AST) -> V
     if isinstance(owner, Descriptor) and name in {"setter", "getter", "deleter"}:
         return External("fxlint.property." + name)
     return UNKNOWN
+
+
+_CONTAINERS: Final = {"tuple": tuple, "list": list, "set": set, "iterator": Iterator}
+
+
+def _may_have(value: Value, name: str) -> bool:
+    """Whether one of several possible values can be the one that is meant: not where it has no such attribute."""
+    if isinstance(value, Const):
+        return value.value is not None and hasattr(value.value, name)
+    if isinstance(value, Sequence):
+        return name in value.fields or hasattr(_CONTAINERS[value.kind], name)
+    return not isinstance(value, Mapping) or hasattr(dict, name)
 
 
 def _of_traced(vm: Machine, owner: Traced, name: str, node: ast.AST) -> Value:

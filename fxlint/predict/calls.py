@@ -478,6 +478,9 @@ def takes(function: Function, args: Arguments) -> bool:
     if args.extra is not None or args.extra_keywords is not None:
         return True
     parameters = function.node.args
+    if not args.keywords and not parameters.kwonlyargs and not parameters.vararg:
+        most = len(parameters.posonlyargs) + len(parameters.args)
+        return most - len(function.defaults) <= len(args.positional) <= most
     named = [parameter.arg for parameter in (*parameters.posonlyargs, *parameters.args)]
     by_position = set(named[: len(args.positional)])
     by_keyword = {*named[len(parameters.posonlyargs) :], *(parameter.arg for parameter in parameters.kwonlyargs)}

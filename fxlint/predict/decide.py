@@ -264,7 +264,7 @@ def _negate_if(negate: bool, value: Value) -> Value:
     if isinstance(value, Const):
         return FALSE if value.value else TRUE
     if isinstance(value, Unknown) and isinstance(value.likely, Const):
-        return Unknown(value.maybe, likely=FALSE if value.likely.value else TRUE)
+        return replace(value, likely=FALSE if value.likely.value else TRUE)
     return value
 
 

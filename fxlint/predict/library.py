@@ -258,10 +258,8 @@ def method_of(vm: Machine, frame: Frame, callee: Bound, args: Arguments, node: a
     if isinstance(receiver, Traced):
         return vm.traced(node, receiver)
     if isinstance(receiver, Instance):
-        attribute, value = args.get(0, "name"), args.get(1, "value")
-        if name == "__setattr__" and isinstance(attribute, Const) and value is not None:
-            attributes.store(vm, frame, receiver, str(attribute.value), value, node)
-            return NONE
+        if name == "__setattr__":
+            return _set_attribute(vm, frame, receiver, args, node)
         if classes.is_module(vm, receiver):
             return modules.method(vm, frame, receiver, base, name, args, node)
         return _object_method(vm, frame, receiver, base, name, args, node)
@@ -270,6 +268,16 @@ def method_of(vm: Machine, frame: Frame, callee: Bound, args: Arguments, node: a
             return _autograd_apply(vm, frame, receiver, args, node)
         return UNKNOWN
     return method(vm, frame, receiver, name, args, node)
+
+
+def _set_attribute(vm: Machine, frame: Frame, receiver: Instance, args: Arguments, node: ast.AST) -> Value:
+    """``super().__setattr__(name, value)``; under a name that is not known it may be any attribute."""
+    attribute, value = args.get(0, "name"), args.get(1, "value")
+    if isinstance(attribute, Const) and value is not None:
+        attributes.store(vm, frame, receiver, str(attribute.value), value, node)
+    else:
+        receiver.open = True
+    return NONE
 
 
 def _object_method(

@@ -83,7 +83,8 @@ def _key(value: Value, depth: int) -> Hashable:
         return (type(value.value).__name__, value.value, is_answer(value))
     if isinstance(value, Unknown):
         likely = value.likely
-        return ("U", value.maybe, value.truth, value.is_none, None if likely is None else _likely_key(likely, depth))
+        told = (value.maybe, value.truth, value.is_none, value.answered)
+        return ("U", *told, None if likely is None else _likely_key(likely, depth))
     if isinstance(value, Tensor):
         return ("X", value.parameter)
     if isinstance(value, External):
@@ -102,7 +103,7 @@ def _key(value: Value, depth: int) -> Hashable:
     if isinstance(value, Slice):
         return ("S", *(_key(part, depth - 1) for part in value.parts()))
     if isinstance(value, Union):
-        return ("|", *(_key(option, depth - 1) for option in value.options))
+        return ("|", value.likely, *(_key(option, depth - 1) for option in value.options))
     if isinstance(value, Bound):
         return ("B", _key(value.function, depth - 1), _key(value.receiver, depth - 1))
     if isinstance(value, Partial):
@@ -122,7 +123,7 @@ def _sequence_key(value: Sequence, depth: int) -> Hashable:
         raise Unkeyable
     items = tuple(_key(item, depth - 1) for item in value.items)
     rest = None if value.rest is None else _key(value.rest, depth - 1)
-    return (value.kind, items, rest, value.certain is not None)
+    return (value.kind, items, rest, value.fields, value.certain is not None, value.optional)
 
 
 # -- the state around a call ------------------------------------------------------------------------------------------
@@ -301,7 +302,7 @@ class Relocation:
             origin = self.origin(value.origin)
             return value if origin is value.origin else Traced(origin, value.default)
         if isinstance(value, Union):
-            return Union([self.value(option) for option in value.options])
+            return Union([self.value(option) for option in value.options], likely=value.likely)
         if isinstance(value, (Sequence, Mapping)) or (
             isinstance(value, Instance) and value.attributes.born > self._born
         ):

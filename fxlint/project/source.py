@@ -106,6 +106,19 @@ def parse(path: str, text: str) -> SourceFile:
     return SourceFile(path, text, tree, text.split("\n"))
 
 
+def refused(source: SourceFile) -> UnreadableSource | None:
+    """What the compiler has against source that can be parsed: a ``return`` outside of a function, and the like."""
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            compile(source.tree, source.path, "exec", dont_inherit=True)
+    except SyntaxError as error:
+        return UnreadableSource(f"could not compile: {error.msg}", error.lineno)
+    except (ValueError, RecursionError, MemoryError):  # what is too much for the compiler may do for us
+        return None
+    return None
+
+
 def read(path: str, file: Path) -> SourceFile:
     """Read and parse ``file``, reported under the name ``path``. Raises UnreadableSource."""
     try:

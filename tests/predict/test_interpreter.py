@@ -1318,6 +1318,49 @@ def test_of_a_list_of_unknown_length_without_its_first_elements_nothing_may_be_l
     )
 
 
+def test_of_several_possible_values_those_without_the_attribute_are_not_meant(tmp_path):
+    check(
+        tmp_path,
+        """
+        class Net(nn.Module):
+            def features(self, x, everything):
+                found = [x]
+                if everything:  # error
+                    return found
+                return found[-1]
+
+            def forward(self, x, everything: bool = False):
+                found = self.features(x, everything)
+                return found.reshape(found.shape[0], -1)
+        """,
+        "fails",
+    )
+
+
+def test_calls_that_differ_in_what_may_be_left_of_a_list_are_told_apart(tmp_path):
+    check(
+        tmp_path,
+        """
+        class Net(nn.Module):
+            def __init__(self, depth):
+                super().__init__()
+                self.blocks = nn.ModuleList([nn.Linear(2, 2) for _ in range(depth)])
+
+            def run(self, blocks, x):
+                for block in blocks:
+                    x = block(x)
+                    len(x)  # error
+                return x
+
+            def forward(self, x):
+                blocks = list(self.blocks)
+                self.run(blocks[1:], x)
+                return self.run(blocks, x)
+        """,
+        "fails",
+    )
+
+
 def test_of_several_possible_layers_those_whose_signature_does_not_fit_are_not_meant(tmp_path):
     check(
         tmp_path,

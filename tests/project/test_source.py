@@ -2,7 +2,7 @@
 
 import pytest
 
-from fxlint.project.source import UnreadableSource, decode, parse
+from fxlint.project.source import UnreadableSource, decode, parse, refused
 
 
 @pytest.mark.parametrize(
@@ -37,6 +37,26 @@ def test_what_is_no_text(raw, reason):
 def test_what_python_cannot_parse_has_a_reason(text):
     with pytest.raises(UnreadableSource, match=r"could not parse: \w"):
         parse("a.py", text)
+
+
+@pytest.mark.parametrize(
+    ("text", "line"),
+    [
+        ("x = 1\nreturn x\n", 2),
+        ("def f(x):\n    nonlocal x\n", 2),
+        ("class A:\n    break\n", 2),
+        ("def f(x, x): pass\n", 1),
+    ],
+)
+def test_what_can_be_parsed_may_be_refused_by_the_compiler(text, line):
+    wrong = refused(parse("a.py", text))
+    assert wrong is not None
+    assert wrong.message.startswith("could not compile: ")
+    assert wrong.line == line
+
+
+def test_what_is_too_much_for_the_compiler_is_not_refused():
+    assert refused(parse("a.py", "x = " + "-" * 900 + "1\n")) is None
 
 
 def test_what_comments_say_to_fxlint():
