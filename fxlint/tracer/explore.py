@@ -235,10 +235,11 @@ class _Exploration:
         known = self._events.get(key)
         if known is None:
             self._events[key] = event
-            if event.key not in self._known:
-                self._idle = 0
             place = event.key[1]
-            self._goals = {goal for goal in self._goals if place is None or not _is_at(place, goal)}
+            left = {goal for goal in self._goals if place is None or not _is_at(place, goal)}
+            if len(left) < len(self._goals) or (event.key not in self._known and not event.collateral):
+                self._idle = 0
+            self._goals = left
         elif known.collateral and not event.collateral:
             self._events[key] = event
         elif event.error is not None and event.origin is not None and known.origin is None:

@@ -44,7 +44,7 @@ class Event:
 
     ``origin`` names the placeholder that the value came from. ``decisions`` counts the conditions answered before,
     ``answers`` all stand-ins given before: with none, this is where the stock tracer stops. ``collateral`` is a raise
-    of the user's own that a stand-in may be to blame for.
+    of the user's own that a stand-in may be to blame for, and all that was met after going on past such a failure.
     """
 
     family: str
@@ -185,7 +185,15 @@ class RecordingTracer(torch.fx.Tracer):
         told = None if error is None else (type(error).__name__, message_of(error))
         run = self.run
         run.events.append(
-            Event(family, frames_of(stack), origin_of(proxy), len(run.decisions), run.answers, told, collateral)
+            Event(
+                family,
+                frames_of(stack),
+                origin_of(proxy),
+                len(run.decisions),
+                run.answers,
+                told,
+                collateral or bool(run.passed),
+            )
         )
 
     def answered(self) -> None:

@@ -2,9 +2,10 @@
 
 import pytest
 
-from fxlint.confirm.match import AFTER, match
+from fxlint.confirm.match import AFTER, match, new_findings
 from fxlint.confirm.traces import Ended, Met, Place, Trace
 from fxlint.findings import Confirmed, Failure, Finding, Location
+from fxlint.rules import load_rules
 
 ROOT = "net.py::Net"
 FAILURE = Failure("TraceError", "no", "net.py", 5, 8)
@@ -218,3 +219,10 @@ class TestTheErrorShown:
 def test_an_event_that_no_finding_predicts_is_handed_back():
     event = met("bool", 6)
     assert match([finding("bool.if", 5)], {ROOT: trace(event)}).unpredicted == ((ROOT, event),)
+
+
+def test_what_a_stand_in_may_be_to_blame_for_proves_what_was_predicted_and_nothing_new():
+    event = met("len", 5, answers=2, collateral=True)
+    assert status(finding("len.call", 5), event) == "confirmed"
+    (unpredicted,) = match([], {ROOT: trace(event)}).unpredicted
+    assert new_findings([unpredicted], [], {ROOT: trace(event)}, {}, load_rules(), lambda *_: None) == ()
