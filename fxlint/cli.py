@@ -19,7 +19,8 @@ from typing import TYPE_CHECKING, Any, Literal, NoReturn, TypeVar, get_args
 import click
 
 from fxlint import __version__
-from fxlint.config import Config, ConfigError, FailOn, Format, load, seconds
+from fxlint.config import ConfigError, FailOn, Format, load, override, seconds
+from fxlint.project.buffers import holding
 from fxlint.report.text import placed, printable
 from fxlint.stopping import Stopped, stop_on_signals
 
@@ -121,6 +122,16 @@ def _option(*names: str, **settings: Any) -> Callable[[_Command], _Command]:
     return click.option(*names, default=None, **settings)
 
 
+def _listed(_: click.Context, __: click.Parameter, values: tuple[str, ...] | None) -> list[str] | None:
+    """The parts of what is given once or several times, with commas between them."""
+    parts = [part.strip() for value in values or () for part in value.split(",")]
+    return [part for part in parts if part] or None
+
+
+_SELECTORS: dict[str, Any] = {"multiple": True, "callback": _listed, "metavar": "RULES"}
+_PATTERNS: dict[str, Any] = {"multiple": True, "callback": _listed, "metavar": "PATTERNS"}
+
+
 def _seconds(_: click.Context, __: click.Parameter, value: float | None) -> float | None:
     try:
         return None if value is None else seconds(value)
@@ -137,6 +148,14 @@ def _seconds(_: click.Context, __: click.Parameter, value: float | None) -> floa
 @_option("--confirm/--no-confirm", help="Prove predictions by running the tracer; --no-confirm runs no code.")
 @_option("--python", metavar="PATH", help="The interpreter that has the project's torch, to confirm in.")
 @_option("--timeout", type=float, callback=_seconds, metavar="SECONDS", help="For tracing one module.")
+@_option("--select", **_SELECTORS, help="The rules to report: codes, prefixes, names, or ALL.")
+@_option("--extend-select", **_SELECTORS, help="Rules to report as well, such as those that are off by default.")
+@_option("--ignore", **_SELECTORS, help="Rules not to report.")
+@_option("--exclude", **_PATTERNS, help="What to leave out, as in .gitignore; instead of what is configured.")
+@_option("--extend-exclude", **_PATTERNS, help="What to leave out as well.")
+@_option("--force-exclude/--no-force-exclude", help="Leave it out even if it is named, as pre-commit does.")
+@_option("--respect-gitignore/--no-respect-gitignore", help="Whether .gitignore files hold; by default they do.")
+@_option("--stdin-filename", metavar="PATH", help="What to call the source on standard input, for which PATH is `-`.")
 @_option("--fail-on", type=_choice(FailOn), help="The least severity that makes exit code 1; the default is warning.")
 @_option("--config", type=click.Path(path_type=Path), help="The configuration file, instead of the nearest one.")
 @click.option("-q", "--quiet", is_flag=True, help="No summary.")
@@ -147,13 +166,11 @@ def check(
     output_file: Path | None,
     show_graph: bool | None,
     color: Color | None,
-    confirm: bool | None,
-    python: str | None,
-    timeout: float | None,
-    fail_on: FailOn | None,
+    stdin_filename: str | None,
     config: Path | None,
     quiet: bool,
     verbose: bool,
+    **given: Any,
 ) -> int:
     """Lint files and folders (the default command).
 
@@ -164,15 +181,20 @@ def check(
 
     if output_file is not None and not os.path.isdir(output_file.parent):  # noqa: PTH112  # never raises
         raise ConfigError(f"--output-file: there is no folder '{output_file.parent}'")
-    paths = paths or (".",)
-    settings = _override(load(paths, config), confirm=confirm, python=python, timeout=timeout, fail_on=fail_on)
+    texts = _standard_input(paths, stdin_filename)
+    paths = tuple(texts) or paths or (".",)
+    settings = override(load(paths, config), _said(given), "command line")
+    if texts:
+        settings = replace(settings, confirm=False)  # the tracer imports files
     rules = load_rules()
-    report = run(paths, settings, rules, _say if verbose else lambda _: None)
-    options = _options(rules, show_graph=bool(show_graph), color=output_file is None and _wants_color(color or "auto"))
-    _write(report, output_format or "full", options, output_file)
+    with holding(texts):
+        report = run(paths, settings, rules, _say if verbose else lambda _: None)
+        colored = output_file is None and _wants_color(color or "auto")
+        options = _options(rules, show_graph=bool(show_graph), color=colored)
+        _write(report, output_format or "full", options, output_file)
     for problem in report.problems:
         _say(_problem(problem))
-    if not report.files and not report.problems:
+    if not report.files and not report.problems and not texts:
         _say(f"warning: no Python files in {printable(', '.join(paths))}")
     if not quiet:
         from fxlint.report.summary import summary_line
@@ -181,9 +203,20 @@ def check(
     return exit_code(report, settings.fail_on)
 
 
-def _override(config: Config, **settings: Any) -> Config:
-    """``config`` with what the command line says."""
-    return replace(config, **{key: value for key, value in settings.items() if value is not None})
+def _said(given: dict[str, Any]) -> dict[str, object]:
+    """What the command line says, by the keys of the configuration."""
+    return {name.replace("_", "-"): value for name, value in given.items() if value is not None}
+
+
+def _standard_input(paths: tuple[str, ...], name: str | None) -> dict[str, bytes]:
+    """The source on standard input by its name, where the path is ``-``."""
+    if "-" not in paths:
+        if name is not None:
+            raise click.UsageError("--stdin-filename names what is read from standard input, for which the path is `-`")
+        return {}
+    if len(paths) > 1:
+        raise click.UsageError("`-`, standard input, is linted alone")
+    return {name or "-": sys.stdin.buffer.read()}
 
 
 def _options(rules: RuleSet, *, show_graph: bool, color: bool) -> Options:

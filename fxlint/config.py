@@ -9,10 +9,10 @@ import difflib
 import os
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from types import MappingProxyType
-from typing import Literal, get_args
+from typing import Any, Literal, get_args
 
 if sys.version_info >= (3, 11):
     import tomllib
@@ -44,8 +44,9 @@ class Config:
     """Every setting, with its default.
 
     ``root`` is the folder of the configuration file (the working directory where there is none): patterns and relative
-    paths in the file start there. Patterns are written as in .gitignore. ``select`` and ``ignore`` hold codes, prefixes
-    of codes or names of rules; an empty ``select`` means every rule. ``timeout`` is in seconds per module. A key of
+    paths in the file start there. Patterns are written as in .gitignore. ``select``, ``extend_select`` and ``ignore``
+    hold codes, prefixes of codes or names of rules, or ``ALL``; an empty ``select`` means every rule that is on by
+    default. A key of ``per_file_ignores`` is a pattern. ``timeout`` is in seconds per module. A key of
     ``instances`` and ``inputs`` is ``package.module:Class`` or ``path/from/root.py::Class``; the values are expressions
     that make one, and one expression for a tuple of example inputs.
     """
@@ -54,8 +55,12 @@ class Config:
     file: Path | None = None
     exclude: tuple[str, ...] = DEFAULT_EXCLUDE
     extend_exclude: tuple[str, ...] = ()
+    force_exclude: bool = False
+    respect_gitignore: bool = True
     select: tuple[str, ...] = ()
+    extend_select: tuple[str, ...] = ()
     ignore: tuple[str, ...] = ()
+    per_file_ignores: Mapping[str, tuple[str, ...]] = field(default_factory=lambda: MappingProxyType({}))
     fail_on: FailOn = "warning"
     python: str | None = None
     timeout: float = 60.0
@@ -85,15 +90,39 @@ def load(paths: Sequence[str] = (), file: Path | None = None) -> Config:
 
 def parse(table: Mapping[str, object], file: Path) -> Config:
     """The settings in the table of ``file``, checked. Raises ConfigError."""
-    values: dict[str, object] = {}
+    return replace(Config(root=file.parent, file=file), **_values(table, str(file), file.parent))
+
+
+def override(config: Config, table: Mapping[str, object], origin: str) -> Config:
+    """``config`` with what ``table`` says more, checked; ``origin`` names it in messages. Raises ConfigError.
+
+    ``select`` starts afresh: what the configuration selects and ignores beside it is forgotten. ``ignore`` and the
+    lists that extend are added to those that are there, tables are merged, and everything else is replaced. Relative
+    paths start in the working directory.
+    """
+    values = _values(table, origin, Path.cwd())
+    if "select" in values:
+        config = replace(config, extend_select=(), ignore=())
+    for name in ("extend_select", "ignore", "extend_exclude"):
+        if name in values:
+            values[name] = (*getattr(config, name), *values[name])
+    for name in ("per_file_ignores", "instances", "inputs"):
+        if name in values:
+            values[name] = MappingProxyType({**getattr(config, name), **values[name]})
+    return replace(config, **values)
+
+
+def _values(table: Mapping[str, object], origin: str, root: Path) -> dict[str, Any]:
+    """The fields of a Config that a table gives."""
+    values: dict[str, Any] = {}
     for key, value in table.items():
         if key not in _KEYS:
-            raise ConfigError(f"{file}: unknown key '{key}'{did_you_mean(key, _KEYS)}")
+            raise ConfigError(f"{origin}: unknown key '{key}'{did_you_mean(key, _KEYS)}")
         try:
-            values[key.replace("-", "_")] = _KEYS[key](value, file.parent)
+            values[key.replace("-", "_")] = _KEYS[key](value, root)
         except ValueError as error:
-            raise ConfigError(f"{file}: '{key}' {error}") from error
-    return Config(root=file.parent, file=file, **values)  # type: ignore[arg-type]  # the readers return the right types
+            raise ConfigError(f"{origin}: '{key}' {error}") from error
+    return values
 
 
 def did_you_mean(word: str, known: Sequence[str] | Mapping[str, object]) -> str:
@@ -186,6 +215,17 @@ def _inputs(value: object, _: Path) -> Mapping[str, str]:
     return MappingProxyType(found)
 
 
+def _ignores(value: object, _: Path) -> Mapping[str, tuple[str, ...]]:
+    if not isinstance(value, dict) or not all(map(_is_text, value)):
+        raise ValueError('must be a table such as "tests/" = ["FX105"]')
+    found: dict[str, tuple[str, ...]] = {}
+    for pattern, selectors in value.items():
+        if not isinstance(selectors, list) or not all(map(_is_text, selectors)):
+            raise ValueError(f"must give '{pattern}' a list of strings")
+        found[pattern] = tuple(selectors)
+    return MappingProxyType(found)
+
+
 def _by_class(value: object, example: str) -> Iterator[tuple[str, object]]:
     if not isinstance(value, dict):
         raise ValueError(f'must be a table such as "package.module:Net" = "{example}"')
@@ -198,8 +238,12 @@ def _by_class(value: object, example: str) -> Iterator[tuple[str, object]]:
 _KEYS: Mapping[str, Callable[[object, Path], object]] = {
     "exclude": _strings,
     "extend-exclude": _strings,
+    "force-exclude": _flag,
+    "respect-gitignore": _flag,
     "select": _strings,
+    "extend-select": _strings,
     "ignore": _strings,
+    "per-file-ignores": _ignores,
     "fail-on": _fail_on,
     "python": _interpreter,
     "timeout": lambda value, _: seconds(value),

@@ -34,7 +34,13 @@ def run(paths: Sequence[str], config: Config, rules: RuleSet, log: Log = lambda 
     python = _interpreter(config)
     reported = selection(config, rules)
     clock = _Clock(log)
-    files = find_files(paths, (*config.exclude, *config.extend_exclude), config.root)
+    files = find_files(
+        paths,
+        (*config.exclude, *config.extend_exclude),
+        config.root,
+        gitignore=config.respect_gitignore,
+        force=config.force_exclude,
+    )
     clock.lap(f"found {len(files.paths)} files")
     prediction = predict(files.paths, rules, _search_path(config, python), os.cpu_count() or 1)
     clock.lap(f"predicted {len(prediction.modules)} modules, {len(prediction.findings)} findings")

@@ -10,6 +10,7 @@ from pathlib import Path
 from pathspec import GitIgnoreSpec
 
 from fxlint.findings import Problem
+from fxlint.project.buffers import is_held
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,20 +21,27 @@ class Files:
     problems: tuple[Problem, ...] = ()
 
 
-def find_files(paths: Sequence[str], exclude: Sequence[str], root: Path) -> Files:
+def find_files(
+    paths: Sequence[str], exclude: Sequence[str], root: Path, *, gitignore: bool = True, force: bool = False
+) -> Files:
     """Python files at and under ``paths``: as given, and sorted by name within a folder.
 
     A file that is named is always taken. So is a folder that is named: a pattern that matches it, or a folder above it,
-    does not apply inside. ``exclude`` are .gitignore patterns that start at ``root``. Symbolic links to folders are not
-    followed, and a file that several paths lead to is taken under the first one.
+    does not apply inside. With ``force`` patterns hold for what is named too. ``exclude`` are .gitignore patterns that
+    start at ``root``; without ``gitignore`` they are all there is. Symbolic links to folders are not followed, and a
+    file that several paths lead to is taken under the first one. A file that is held in memory need not exist.
     """
     found: dict[str, str] = {}  # real path -> as spelled
     problems: list[Problem] = []
     for path in paths:
-        if os.path.isfile(path):  # noqa: PTH113  # unlike those of Path these are False for what no path can be
-            found.setdefault(_real(path), _spelled(path))
+        if is_held(path) or os.path.isfile(path):  # noqa: PTH113  # unlike that of Path False for what is no path
+            folder = os.path.dirname(path) or "."  # noqa: PTH120
+            gitignores = (*_outer_gitignores(folder, force), *_gitignore(_absolute(folder))) if gitignore else ()
+            if not (force and _ignored(_absolute(path), _excluded(folder, exclude, root, force), gitignores)):
+                found.setdefault(_real(path), _spelled(path))
         elif os.path.isdir(path):  # noqa: PTH112
-            for file in _walk(path, _excluded(path, exclude, root), _outer_gitignores(path), problems):
+            outer = _outer_gitignores(path, force) if gitignore else None
+            for file in _walk(path, _excluded(path, exclude, root, force), outer, problems):
                 spelled = _spelled(file)
                 found.setdefault(_real(file), spelled.removeprefix("./") if path == "." else spelled)
         elif os.path.lexists(path):
@@ -63,20 +71,23 @@ class _Rules:
         return _Rules(self.base, GitIgnoreSpec(keep))
 
 
-def _walk(folder: str, excluded: _Rules, gitignores: tuple[_Rules, ...], problems: list[Problem]) -> Iterator[str]:
-    """The Python files under ``folder``."""
+def _walk(
+    folder: str, excluded: _Rules, gitignores: tuple[_Rules, ...] | None, problems: list[Problem]
+) -> Iterator[str]:
+    """The Python files under ``folder``; no .gitignore is read where there may be none (None)."""
     try:
         with os.scandir(folder) as entries:
             listed = sorted(entries, key=lambda entry: entry.name)
     except OSError as error:
         problems.append(Problem(_spelled(folder), f"cannot be listed: {error.strerror}"))
         return
-    gitignores = (*gitignores, *_gitignore(_absolute(folder)))
+    if gitignores is not None:
+        gitignores = (*gitignores, *_gitignore(_absolute(folder)))
     for entry in listed:
         if entry.is_dir(follow_symlinks=False):
-            if not _ignored(_absolute(entry.path) + "/", excluded, gitignores):
+            if not _ignored(_absolute(entry.path) + "/", excluded, gitignores or ()):
                 yield from _walk(entry.path, excluded, gitignores, problems)
-        elif _is_python(entry) and not _ignored(_absolute(entry.path), excluded, gitignores):
+        elif _is_python(entry) and not _ignored(_absolute(entry.path), excluded, gitignores or ()):
             yield entry.path
 
 
@@ -91,17 +102,18 @@ def _ignored(path: str, excluded: _Rules, gitignores: tuple[_Rules, ...]) -> boo
     return by_git or excluded.verdict(path) is True
 
 
-def _excluded(folder: str, exclude: Sequence[str], root: Path) -> _Rules:
+def _excluded(folder: str, exclude: Sequence[str], root: Path, force: bool) -> _Rules:
     start = Path(_absolute(folder))
     base = root if start.is_relative_to(root) else start
-    return _Rules(str(base), GitIgnoreSpec.from_lines(exclude)).within(f"{start}/")
+    rules = _Rules(str(base), GitIgnoreSpec.from_lines(exclude))
+    return rules if force else rules.within(f"{start}/")
 
 
-def _outer_gitignores(folder: str) -> tuple[_Rules, ...]:
+def _outer_gitignores(folder: str, force: bool) -> tuple[_Rules, ...]:
     """The .gitignore files above ``folder`` in its repository, outermost first."""
     start = Path(_absolute(folder))
     above = (rules for parent in _repository_above(start) for rules in _gitignore(str(parent)))
-    return tuple(rules.within(f"{start}/") for rules in above)
+    return tuple(rules if force else rules.within(f"{start}/") for rules in above)
 
 
 def _repository_above(start: Path) -> list[Path]:

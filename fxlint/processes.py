@@ -7,9 +7,11 @@ import multiprocessing
 import os
 import signal
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from typing import TypeVar
+
+from fxlint.project.buffers import held, hold
 
 _Share = TypeVar("_Share")
 _Result = TypeVar("_Result")
@@ -19,7 +21,7 @@ def in_processes(work: Callable[[_Share], _Result], shares: Sequence[_Share]) ->
     """``work`` on each share, in a process of its own; a single share is worked on here."""
     if len(shares) <= 1:
         return [work(share) for share in shares]
-    pool = ProcessPoolExecutor(len(shares), initializer=_as_worker)
+    pool = ProcessPoolExecutor(len(shares), initializer=_as_worker, initargs=({**held()},))
     try:
         parts = [pool.submit(work, share) for share in shares]
         results = [part.result() for part in parts]
@@ -32,10 +34,11 @@ def in_processes(work: Callable[[_Share], _Result], shares: Sequence[_Share]) ->
     return results
 
 
-def _as_worker() -> None:
+def _as_worker(texts: Mapping[str, bytes]) -> None:
     """A terminal interrupts all processes of a run: the parent ends its workers then, and they end when it dies."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     signal.signal(signal.SIGTERM, signal.SIG_DFL)
+    hold(texts)
     gc.disable()  # it ends with its work, and its garbage with it
     threading.Thread(target=_end_with_parent, daemon=True).start()
 

@@ -79,7 +79,8 @@ class Rule:
     """One page.
 
     ``message`` is a format string over ``text`` (source of the expression), ``origin`` (source of the traced value it
-    came from) and ``callee`` (what is called); a message uses those that its events have.
+    came from) and ``callee`` (what is called); a message uses those that its events have. A rule that is not on by
+    ``default`` reports only where it is selected.
     """
 
     code: str
@@ -94,6 +95,7 @@ class Rule:
     bad: tuple[Example, ...]
     good: tuple[Example, ...]
     severity_by_event: Mapping[str, Severity] = field(default_factory=dict)
+    default: bool = True
 
     def severity_of(self, event: str) -> Severity:
         return self.severity_by_event.get(event, self.severity)
@@ -237,7 +239,7 @@ class _Table:
                 raise self.error(key, f"is not a key here; known are {', '.join(sorted(self._taken))}")
 
 
-_TYPE_WORDS: dict[type, str] = {str: "a string", list: "a list", dict: "a table"}
+_TYPE_WORDS: dict[type, str] = {str: "a string", bool: "true or false", list: "a list", dict: "a table"}
 
 
 def _parse_rule(table: _Table) -> Rule:
@@ -256,6 +258,7 @@ def _parse_rule(table: _Table) -> Rule:
         bad=tuple(_bad_example(example, code, events) for example in table.tables("bad")),
         good=tuple(_good_example(example) for example in table.tables("good")),
         severity_by_event=_severities(table, events),
+        default=table.take("default", bool, required=False) is not False,
     )
     table.done()
     names = [example.name for example in (*rule.bad, *rule.good)]

@@ -1,30 +1,90 @@
-"""Which rules a run reports: codes, prefixes of codes, and names."""
+"""Which rules a run reports, and where: codes, prefixes of codes, names, and patterns of files."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import os
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+
+from pathspec import GitIgnoreSpec
 
 from fxlint.config import Config, ConfigError, did_you_mean
 from fxlint.findings import Finding
-from fxlint.rules import RuleSet
+from fxlint.rules import Rule, RuleSet
+
+ALL: Final = "ALL"
+
+_EXACT: Final = 100
+"""The weight of a selector that is a code or a name: more than that of any prefix."""
 
 
-def selection(config: Config, rules: RuleSet) -> Callable[[Finding], bool]:
-    """A test for findings to report: selected (an empty ``select`` selects all) and not ignored.
+@dataclass(frozen=True, slots=True)
+class Selection:
+    """``codes`` are those of the rules that are on; each pattern of ``ignored`` turns some off, from ``root``."""
 
-    Raises ConfigError for a selector that no rule answers to.
+    codes: frozenset[str]
+    ignored: tuple[tuple[GitIgnoreSpec, frozenset[str]], ...]
+    root: Path
+
+    def __call__(self, finding: Finding) -> bool:
+        """Whether the finding is reported."""
+        return finding.code in self.codes and finding.code not in self._ignored(finding.location.path)
+
+    def _ignored(self, path: str) -> frozenset[str]:
+        if not self.ignored:
+            return frozenset()
+        relative = os.path.relpath(path, self.root).replace(os.sep, "/")
+        return frozenset().union(*(codes for spec, codes in self.ignored if spec.match_file(relative)))
+
+
+def selection(config: Config, rules: RuleSet) -> Selection:
+    """The rules that ``config`` selects; where it selects none, those that are on by default.
+
+    Of several selectors that mean a rule the most specific one decides: a code or a name goes before a prefix, a longer
+    prefix before a shorter one, and ignoring before selecting where both are alike. Raises ConfigError for a selector
+    that means no rule.
     """
-    selected = _codes(config.select, "select", rules) if config.select else {rule.code for rule in rules}
-    reported = selected - _codes(config.ignore, "ignore", rules)
-    return lambda finding: finding.code in reported
+    select = {**_weights(config.select, "select", rules)} if config.select else _default(rules)
+    for code, weight in _weights(config.extend_select, "extend-select", rules).items():
+        select[code] = max(weight, select.get(code, weight))
+    ignore = _weights(config.ignore, "ignore", rules)
+    per_file = config.per_file_ignores.items()
+    return Selection(
+        frozenset(code for code, weight in select.items() if weight > ignore.get(code, -1)),
+        tuple(
+            (GitIgnoreSpec.from_lines([pattern]), frozenset(_weights(selectors, "per-file-ignores", rules)))
+            for pattern, selectors in per_file
+        ),
+        config.root,
+    )
 
 
-def _codes(selectors: tuple[str, ...], key: str, rules: RuleSet) -> set[str]:
-    found: set[str] = set()
+def meant(selector: str, rules: RuleSet) -> dict[str, int]:
+    """The codes of the rules that a selector means, with how specific it is; empty where there are none."""
+    weights = ((rule.code, _weight(selector, rule)) for rule in rules)
+    return {code: weight for code, weight in weights if weight is not None}
+
+
+def _weight(selector: str, rule: Rule) -> int | None:
+    if selector == ALL:
+        return 0
+    if selector in (rule.code, rule.name):
+        return _EXACT
+    return len(selector) if rule.code.startswith(selector) else None
+
+
+def _default(rules: RuleSet) -> dict[str, int]:
+    return {rule.code: 0 for rule in rules if rule.default}
+
+
+def _weights(selectors: tuple[str, ...], key: str, rules: RuleSet) -> dict[str, int]:
+    found: dict[str, int] = {}
     for selector in selectors:
-        codes = {rule.code for rule in rules if rule.code.startswith(selector) or rule.name == selector}
+        codes = meant(selector, rules)
         if not codes:
             known = [word for rule in rules for word in (rule.code, rule.name)]
             raise ConfigError(f"'{key}' names no rule: '{selector}'{did_you_mean(selector, known)}")
-        found |= codes
+        for code, weight in codes.items():
+            found[code] = max(weight, found.get(code, weight))
     return found

@@ -1,5 +1,6 @@
 """The command line: what goes where, and with which exit code. The two stages are stand-ins here."""
 
+import io
 import json
 import os
 import signal
@@ -331,6 +332,78 @@ def test_excluded_files_are_not_linted(stages, fxlint):
     Path("gen_a.py").write_text("")
     fxlint(".")
     assert stages.paths == ("model.py",)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "codes"),
+    [
+        (["--select", "FX101,FX105"], ["FX101", "FX105"]),
+        (["--select", "FX101", "--select", "flag-argument"], ["FX101", "FX105"]),
+        (["--ignore", "FX101"], []),
+        (["--select", "FX1", "--ignore", "FX105"], ["FX101", "FX120"]),
+        (["--extend-select", "FX120"], ["FX101", "FX120"]),
+    ],
+)
+def test_rules_are_selected_on_the_command_line(stages, fxlint, arguments, codes):
+    Path("fxlint.toml").write_text("select = ['FX101']\n")
+    stages.finds(*(finding(code=code) for code in ("FX101", "FX105", "FX120")))
+    report = json.loads(fxlint("model.py", "--output-format", "json", *arguments)[1])
+    assert [told["code"] for told in report["findings"]] == codes
+
+
+def test_a_selector_on_the_command_line_that_names_no_rule_is_2(stages, fxlint):
+    code, _, err = fxlint("model.py", "--select", "flag-argumnt")
+    assert (code, err) == (2, "error: 'select' names no rule: 'flag-argumnt'; did you mean 'flag-argument'?\n")
+
+
+def test_files_that_are_named_are_left_out_where_excluding_is_forced(stages, fxlint):
+    Path("fxlint.toml").write_text("extend-exclude = ['gen_*.py']")
+    Path("gen_a.py").write_text("")
+    fxlint("gen_a.py", "model.py", "--force-exclude")
+    assert stages.paths == ("model.py",)
+    fxlint("gen_a.py", "model.py", "--force-exclude", "--exclude", "model.py,build/")
+    assert stages.paths == ()
+
+
+@pytest.fixture
+def standard_input(monkeypatch):
+    def give(text: str) -> None:
+        monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(text.encode())))
+
+    return give
+
+
+def test_source_on_standard_input_goes_by_the_name_it_is_given_and_is_not_run(stages, fxlint, standard_input):
+    Path("model.py").write_text("what is on disk does not matter")
+    stages.finds(finding())
+    standard_input(MODEL)
+    code, out, _ = fxlint("-", "--stdin-filename", "model.py")
+    assert (code, stages.paths, stages.confirm_ran) == (1, ("model.py",), False)
+    assert "|     return len(x)" in out
+
+
+def test_source_on_standard_input_is_predicted(fxlint, standard_input, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    standard_input("from torch import nn\nclass Net(nn.Module):\n    def forward(self, x):\n        return len(x)\n")
+    code, out, err = fxlint("-", "--output-format", "concise")
+    assert (code, err[:19]) == (1, "1 module in 1 file:")
+    assert out.startswith("-:4:16: FX120 ")
+
+
+def test_source_on_standard_input_under_an_excluded_name_is_left_out_where_that_is_forced(
+    stages, fxlint, standard_input
+):
+    Path("fxlint.toml").write_text("exclude = ['gen_*.py']\nforce-exclude = true")
+    standard_input(MODEL)
+    assert fxlint("-", "--stdin-filename", "gen_a.py", "-q") == (0, "", "")
+    assert stages.paths == ()
+
+
+@pytest.mark.parametrize("arguments", [["-", "model.py"], ["model.py", "--stdin-filename", "a.py"]])
+def test_standard_input_is_linted_alone_and_only_it_needs_a_name(stages, fxlint, arguments):
+    code, _, err = fxlint(*arguments)
+    assert code == 2
+    assert "standard input" in err
 
 
 def test_the_report_can_go_to_a_file(stages, fxlint):

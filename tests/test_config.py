@@ -1,12 +1,12 @@
 """The settings of a run: where they are looked for and how strictly they are read."""
 
 import sys
-from dataclasses import fields
+from dataclasses import fields, replace
 from pathlib import Path
 
 import pytest
 
-from fxlint.config import DEFAULT_EXCLUDE, Config, ConfigError, load, parse
+from fxlint.config import DEFAULT_EXCLUDE, Config, ConfigError, load, override, parse
 from fxlint.findings import Finding, Location
 from fxlint.rules import Rule, RuleSet
 from fxlint.selection import selection
@@ -128,6 +128,8 @@ def test_an_interpreter_without_a_folder_is_a_command_name(work):
         ("instances = {Net = 'Net(8)'}", "'instances' has the key 'Net', not of the form 'package.module:Class'"),
         ("instances = {'a:Net' = 8}", "'instances' must give 'a:Net' an expression or a list of expressions"),
         ("instances = {'a:Net' = []}", "'instances' must give 'a:Net' an expression or a list of expressions"),
+        ("per-file-ignores = []", "'per-file-ignores' must be a table such as"),
+        ("per-file-ignores = {'a/' = 'FX1'}", "'per-file-ignores' must give 'a/' a list of strings"),
         ("inputs = []", "'inputs' must be a table such as"),
         ("inputs = {'a:Net' = ['(x,)']}", "'inputs' must give 'a:Net' an expression for a tuple"),
         ("exclude = [", "not valid TOML"),
@@ -162,7 +164,8 @@ def rule(code: str, name: str) -> Rule:
     return Rule(code, name, "error", (f"{name}.a",), "", "", "", "", "", (), ())
 
 
-RULES = RuleSet([rule("FX101", "branch"), rule("FX105", "flag"), rule("FX201", "silent")])
+OFF = replace(rule("FX301", "off"), default=False)
+RULES = RuleSet([rule("FX101", "branch"), rule("FX105", "flag"), rule("FX201", "silent"), OFF])
 
 
 @pytest.mark.parametrize(
@@ -173,16 +176,69 @@ RULES = RuleSet([rule("FX101", "branch"), rule("FX105", "flag"), rule("FX201", "
         (("FX1",), ("flag",), ["FX101"]),
         (("silent", "FX101"), (), ["FX101", "FX201"]),
         ((), ("FX10", "FX201"), []),
-        (("FX101",), ("FX1",), []),
+        (("FX101",), ("FX101",), []),
+        (("FX101",), ("FX1",), ["FX101"]),
+        (("FX1",), ("ALL",), ["FX101", "FX105"]),
+        (("ALL",), ("FX1",), ["FX201", "FX301"]),
+        (("off",), (), ["FX301"]),
     ],
 )
-def test_rules_are_selected_by_code_prefix_and_name_and_ignoring_wins(select, ignore, reported):
-    test = selection(Config(Path(), select=select, ignore=ignore), RULES)
-    findings = [Finding(r.code, r.name, "error", Location("a.py", 1, 1, 1, 2), "", r.events[0]) for r in RULES]
-    assert [finding.code for finding in findings if test(finding)] == reported
+def test_rules_are_selected_by_code_prefix_and_name_and_the_more_specific_word_wins(select, ignore, reported):
+    assert codes(Config(Path(), select=select, ignore=ignore)) == reported
 
 
-@pytest.mark.parametrize("key", ["select", "ignore"])
+def test_a_rule_that_is_off_by_default_is_on_where_it_is_selected():
+    assert codes(Config(Path(), extend_select=("FX301",))) == ["FX101", "FX105", "FX201", "FX301"]
+    assert codes(Config(Path(), extend_select=("FX301",), ignore=("FX3",))) == ["FX101", "FX105", "FX201", "FX301"]
+
+
+def test_rules_are_ignored_in_the_files_of_a_pattern():
+    config = Config(Path("/work"), per_file_ignores={"tests/": ("FX1",), "/gen_*.py": ("flag",)})
+    everywhere = ["FX101", "FX105", "FX201"]
+    assert codes(config, "/work/tests/deep/a.py") == ["FX201"]
+    assert codes(config, "/work/gen_a.py") == ["FX101", "FX201"]
+    assert codes(config, "/work/pkg/gen_a.py") == everywhere
+    assert codes(config, "/elsewhere/a.py") == everywhere
+
+
+def codes(config: Config, path: str = "a.py") -> list[str]:
+    """The rules that report findings in a file."""
+    test = selection(config, RULES)
+    findings = [Finding(r.code, r.name, "error", Location(path, 1, 1, 1, 2), "", r.events[0]) for r in RULES]
+    return [finding.code for finding in findings if test(finding)]
+
+
+@pytest.mark.parametrize("key", ["select", "extend-select", "ignore"])
 def test_a_selector_that_names_no_rule_is_an_error(key):
     with pytest.raises(ConfigError, match=f"'{key}' names no rule: 'brnch'; did you mean 'branch'?"):
-        selection(Config(Path(), **{key: ("FX1", "brnch")}), RULES)
+        selection(Config(Path(), **{key.replace("-", "_"): ("FX1", "brnch")}), RULES)
+
+
+def test_an_ignore_of_some_files_that_names_no_rule_is_an_error():
+    with pytest.raises(ConfigError, match="'per-file-ignores' names no rule: 'flg'; did you mean 'flag'"):
+        selection(Config(Path(), per_file_ignores={"tests/": ("flg",)}), RULES)
+
+
+def test_what_is_said_over_the_file_adds_to_lists_that_extend_merges_tables_and_replaces_the_rest(work):
+    instances = {"a:A": "A(1)", "b:B": "B()"}
+    table = {"ignore": ["FX105"], "extend-exclude": ["a/"], "exclude": ["b/"], "instances": instances}
+    config = parse(table, work / "fxlint.toml")
+    said = {"ignore": ["FX1"], "extend-exclude": ["c/"], "exclude": ["d/"], "instances": {"a:A": "A(2)"}}
+    assert override(config, said, "command line") == replace(
+        config,
+        ignore=("FX105", "FX1"),
+        extend_exclude=("a/", "c/"),
+        exclude=("d/",),
+        instances={"a:A": ("A(2)",), "b:B": ("B()",)},
+    )
+
+
+def test_a_selection_that_is_said_over_the_file_starts_afresh(work):
+    config = parse({"select": ["FX2"], "extend-select": ["FX3"], "ignore": ["FX105"]}, work / "fxlint.toml")
+    said = override(config, {"select": ["FX105"], "ignore": ["FX101"]}, "command line")
+    assert (said.select, said.extend_select, said.ignore) == (("FX105",), (), ("FX101",))
+
+
+def test_what_is_wrong_in_what_is_said_over_the_file_names_its_origin(work):
+    with pytest.raises(ConfigError, match="here: unknown key 'slect'; did you mean 'select'"):
+        override(Config(work), {"slect": []}, "here")

@@ -8,6 +8,7 @@ import pytest
 from fxlint.config import DEFAULT_EXCLUDE
 from fxlint.files import Files, find_files
 from fxlint.findings import Problem
+from fxlint.project.buffers import holding
 
 
 @pytest.fixture
@@ -25,8 +26,8 @@ def tree(tmp_path, monkeypatch):
     return make
 
 
-def find(*paths: str, exclude: tuple[str, ...] = DEFAULT_EXCLUDE) -> Files:
-    return find_files(paths, exclude, Path.cwd())
+def find(*paths: str, exclude: tuple[str, ...] = DEFAULT_EXCLUDE, **how: bool) -> Files:
+    return find_files(paths, exclude, Path.cwd(), **how)
 
 
 def test_a_folder_is_walked_in_the_order_of_the_names(tree):
@@ -56,6 +57,23 @@ def test_a_file_that_is_given_twice_is_taken_once_as_first_spelled(tree):
 def test_a_named_file_is_always_taken(tree):
     tree("build/script", "build/gen.py", ".gitignore", **{".gitignore": "gen.py\n"})
     assert find("build/script", "build/gen.py").paths == ("build/script", "build/gen.py")
+
+
+def test_with_force_patterns_hold_for_what_is_named_too(tree):
+    tree("build/a.py", "pkg/gen_b.py", "pkg/c.py", ".git/HEAD", ".gitignore", **{".gitignore": "gen_*.py\n"})
+    assert find("build/a.py", "build", "pkg/gen_b.py", "pkg", force=True).paths == ("pkg/c.py",)
+
+
+def test_gitignore_files_count_only_where_they_are_respected(tree):
+    tree("gen_a.py", "build/b.py", ".gitignore", **{".gitignore": "gen_*.py\n"})
+    assert find(".", gitignore=False).paths == ("gen_a.py",)
+    assert find("gen_a.py", gitignore=False, force=True).paths == ("gen_a.py",)
+
+
+def test_a_file_that_is_held_in_memory_need_not_exist(tree):
+    tree("a.py")
+    with holding({"b.py": b""}):
+        assert find("a.py", "b.py").paths == ("a.py", "b.py")
 
 
 def test_tool_and_build_folders_are_left_out_by_default(tree):

@@ -199,6 +199,10 @@ class TestStrictReading:
             assert len(rules) == len(RULES) + 1
             assert [mark.line for mark in rules.for_event("bool.some").bad[0].marks] == [1]
 
+    def test_a_rule_is_on_by_default_unless_its_page_says_otherwise(self, tmp_path: Path):
+        assert read_rule(self.page(tmp_path, PAGE)).default
+        assert not read_rule(self.page(tmp_path, PAGE.replace("severity =", "default = false\nseverity ="))).default
+
     @pytest.mark.parametrize(
         ("old", "new", "complaint"),
         [
@@ -206,6 +210,7 @@ class TestStrictReading:
             ('severity = "error"', "", "severity: is missing"),
             ('severity = "error"', 'severity = "error"\nnote = "x"', "note: is not a key here"),
             ('why = "Why."', 'why = " "', "why: is empty"),
+            ('why = "Why."', 'why = "Why."\ndefault = "no"', "default: must be true or false"),
             ('code = "FX901"', 'code = "F901"', "code: 'F901' does not have the form"),
             ('name = "some-rule"', 'name = "other-rule"', "must be named FX901-other-rule.toml"),
             ("{text}", "{source}", "message: has no field {source}"),

@@ -8,6 +8,8 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 from fxlint.findings import Location
+from fxlint.project.buffers import content
+from fxlint.project.source import UnreadableSource, decode
 
 from .traces import Met, Place
 
@@ -92,12 +94,9 @@ def kind_of_root(met: Met, path: str, line: int, source: str) -> Kind | None:
 
 def read_source(path: str) -> str:
     """The text of a file, empty where it cannot be read."""
-    import tokenize
-
     try:
-        with tokenize.open(path) as stream:
-            return stream.read()
-    except (OSError, SyntaxError, ValueError, LookupError):
+        return decode(content(path))
+    except (OSError, ValueError, UnreadableSource):
         return ""
 
 

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Callable
-from pathlib import Path
 
 from fxlint.findings import Location
 from fxlint.fix.parameters import Parameter
 from fxlint.fix.source import Source
+from fxlint.project.buffers import content
 from fxlint.project.source import UnreadableSource, decode, parse
 
 Read = Callable[[str], str]
@@ -16,8 +16,8 @@ Read = Callable[[str], str]
 
 
 def read_text(path: str) -> str:
-    """The text of a file on disk."""
-    return decode(Path(path).read_bytes())
+    """The text of a file."""
+    return decode(content(path))
 
 
 class Sources:

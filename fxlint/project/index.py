@@ -8,6 +8,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
+from fxlint.project.buffers import content
 from fxlint.project.source import SourceFile, UnreadableSource, read
 
 Scope = ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef | ast.Module
@@ -306,7 +307,7 @@ class Project:
         if module not in self._bytes:
             found = self._find(module)
             try:
-                self._bytes[module] = b"" if found is None else Path(found[0]).read_bytes()
+                self._bytes[module] = b"" if found is None else content(found[0])
             except OSError:
                 self._bytes[module] = b""
         raw = self._bytes[module]

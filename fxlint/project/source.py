@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from fxlint.findings import Location
+from fxlint.project.buffers import content
 
 _DIRECTIVE = re.compile(r"#\s*fxlint:\s*(?P<name>trace|instance|inputs)\b\s*(?:=\s*(?P<value>.+?))?\s*$")
 
@@ -122,7 +123,7 @@ def refused(source: SourceFile) -> UnreadableSource | None:
 def read(path: str, file: Path) -> SourceFile:
     """Read and parse ``file``, reported under the name ``path``. Raises UnreadableSource."""
     try:
-        raw = file.read_bytes()
+        raw = content(str(file))
     except OSError as error:
         raise UnreadableSource(f"could not read: {error.strerror or error}") from None
     return parse(path, decode(raw))

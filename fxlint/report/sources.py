@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from pathlib import Path
 
+from fxlint.project.buffers import content
 from fxlint.project.source import UnreadableSource, decode
 
 
@@ -18,7 +18,7 @@ class Sources:
         """All lines, without line ends, split where Python splits them."""
         if path not in self._lines:
             try:
-                self._lines[path] = tuple(decode(Path(path).read_bytes()).split("\n"))
+                self._lines[path] = tuple(decode(content(path)).split("\n"))
             except (OSError, ValueError, UnreadableSource):
                 self._lines[path] = ()
         return self._lines[path]

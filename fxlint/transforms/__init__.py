@@ -12,6 +12,7 @@ from typing import Final
 
 from fxlint.findings import Confirmation, Finding, Suggestion
 from fxlint.garbage import uncollected
+from fxlint.project.buffers import content
 from fxlint.project.index import Project
 from fxlint.project.source import UnreadableSource
 from fxlint.rules import RuleSet
@@ -53,7 +54,7 @@ def lint_transforms(paths: Sequence[str], rules: RuleSet, search_path: Sequence[
 
 def _is_concerned(path: str) -> bool:
     try:
-        return _CONCERNED.search(Path(path).read_bytes()) is not None
+        return _CONCERNED.search(content(path)) is not None
     except OSError:
         return False
 
