@@ -13,6 +13,7 @@ import sys
 import traceback
 from collections.abc import Callable, Sequence
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, NoReturn, TypeVar, get_args
 
@@ -22,6 +23,7 @@ from fxlint import __version__
 from fxlint.config import ConfigError, FailOn, Format, load, override, seconds
 from fxlint.project.buffers import holding
 from fxlint.report.text import placed, printable
+from fxlint.rewrite import RefusedEdit
 from fxlint.stopping import Stopped, stop_on_signals
 
 if TYPE_CHECKING:
@@ -33,6 +35,8 @@ Color = Literal["auto", "always", "never"]
 
 EXIT_CANNOT = 2
 
+_MAX_ROUNDS = 10
+"""How often suggestions are applied and the files linted again; two that undo each other would never end."""
 _PIPE_WIDTH = 100
 _MAX_WIDTH = 120
 
@@ -61,7 +65,7 @@ def _exit_code(arguments: Sequence[str] | None) -> int:
     except click.ClickException as error:
         with contextlib.suppress(OSError):
             error.show()
-    except ConfigError as error:
+    except (ConfigError, RefusedEdit) as error:
         _say(f"error: {printable(str(error))}")
     except OSError as error:  # no room left, no more processes, ...: files are dealt with where they are opened
         _discard_output()
@@ -156,6 +160,11 @@ def _seconds(_: click.Context, __: click.Parameter, value: float | None) -> floa
 @_option("--force-exclude/--no-force-exclude", help="Leave it out even if it is named, as pre-commit does.")
 @_option("--respect-gitignore/--no-respect-gitignore", help="Whether .gitignore files hold; by default they do.")
 @_option("--stdin-filename", metavar="PATH", help="What to call the source on standard input, for which PATH is `-`.")
+@_option("--ignore-noqa/--no-ignore-noqa", help="Report what comments suppress, too.")
+@click.option("--add-noqa", is_flag=True, help="Write `# noqa: CODE` where something is found, and report nothing.")
+@click.option("--fix", is_flag=True, help="Apply safe suggestions, and report what is left.")
+@click.option("--unsafe-fixes", is_flag=True, help="To fix: also what traces, outputs not compared.")
+@click.option("--diff", is_flag=True, help="Show what --fix would change, and change nothing.")
 @_option("--fail-on", type=_choice(FailOn), help="The least severity that makes exit code 1; the default is warning.")
 @_option("--config", type=click.Path(path_type=Path), help="The configuration file, instead of the nearest one.")
 @click.option("-q", "--quiet", is_flag=True, help="No summary.")
@@ -168,6 +177,10 @@ def check(
     color: Color | None,
     stdin_filename: str | None,
     config: Path | None,
+    add_noqa: bool,
+    fix: bool,
+    unsafe_fixes: bool,
+    diff: bool,
     quiet: bool,
     verbose: bool,
     **given: Any,
@@ -187,8 +200,17 @@ def check(
     if texts:
         settings = replace(settings, confirm=False)  # the tracer imports files
     rules = load_rules()
+    if texts and (add_noqa or fix):
+        raise click.UsageError("standard input is no file that could be changed; --diff shows what would be")
+    log = _say if verbose else lambda _: None
     with holding(texts):
-        report = run(paths, settings, rules, _say if verbose else lambda _: None)
+        report = run(paths, settings, rules, log)
+        if diff:
+            return _show_diff(report, unsafe_fixes)
+        if add_noqa:
+            return _add_noqa(report)
+        if fix:
+            report = _fix(report, partial(run, paths, settings, rules, log), unsafe_fixes)
         colored = output_file is None and _wants_color(color or "auto")
         options = _options(rules, show_graph=bool(show_graph), color=colored)
         _write(report, output_format or "full", options, output_file)
@@ -201,6 +223,53 @@ def check(
 
         _say(summary_line(report))
     return exit_code(report, settings.fail_on)
+
+
+def _add_noqa(report: Report) -> int:
+    """Have comments suppress what the report holds."""
+    from fxlint.report.summary import standing
+    from fxlint.rewrite import changed, replace_file
+    from fxlint.suppression import with_noqa
+
+    findings = standing(report)
+    for path, data in changed(with_noqa(findings)).items():
+        replace_file(path, data)
+    many = len(findings) != 1
+    _say(f"{len(findings)} {'findings are' if many else 'finding is'} suppressed by a comment now")
+    return 0
+
+
+def _fix(report: Report, lint: Callable[[], Report], unsafe: bool) -> Report:
+    """Apply suggestions and lint again, until nothing is left to apply; the last report."""
+    from fxlint.rewrite import changed, fixes, replace_file
+
+    applied = 0
+    for _ in range(_MAX_ROUNDS):
+        suggestions = fixes(report.findings, unsafe=unsafe)
+        if not suggestions:
+            break
+        for path, data in changed(edit for suggestion in suggestions for edit in suggestion.edits).items():
+            replace_file(path, data)
+        applied += len(suggestions)
+        report = lint()
+    _say(f"{applied} fixed")
+    return report
+
+
+def _show_diff(report: Report, unsafe: bool) -> int:
+    """Print what fixing would change; 1 where there is anything."""
+    from difflib import unified_diff
+
+    from fxlint.project.buffers import content
+    from fxlint.project.source import decode
+    from fxlint.rewrite import changed, fixes
+
+    suggestions = fixes(report.findings, unsafe=unsafe)
+    after = changed(edit for suggestion in suggestions for edit in suggestion.edits)
+    for path, data in after.items():
+        old, new = (decode(raw).splitlines(keepends=True) for raw in (content(path), data))
+        _print("".join(unified_diff(old, new, path, path)))
+    return int(bool(after))
 
 
 def _said(given: dict[str, Any]) -> dict[str, object]:

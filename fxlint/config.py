@@ -46,9 +46,10 @@ class Config:
     ``root`` is the folder of the configuration file (the working directory where there is none): patterns and relative
     paths in the file start there. Patterns are written as in .gitignore. ``select``, ``extend_select`` and ``ignore``
     hold codes, prefixes of codes or names of rules, or ``ALL``; an empty ``select`` means every rule that is on by
-    default. A key of ``per_file_ignores`` is a pattern. ``timeout`` is in seconds per module. A key of
-    ``instances`` and ``inputs`` is ``package.module:Class`` or ``path/from/root.py::Class``; the values are expressions
-    that make one, and one expression for a tuple of example inputs.
+    default. ``ignore_noqa`` has comments silence nothing. A key of ``per_file_ignores`` is a pattern. ``timeout`` is in
+    seconds per module. A key of ``instances`` and ``inputs`` is ``package.module:Class`` or
+    ``path/from/root.py::Class``; the values are expressions that make one, and one expression for a tuple of example
+    inputs.
     """
 
     root: Path
@@ -60,6 +61,7 @@ class Config:
     select: tuple[str, ...] = ()
     extend_select: tuple[str, ...] = ()
     ignore: tuple[str, ...] = ()
+    ignore_noqa: bool = False
     per_file_ignores: Mapping[str, tuple[str, ...]] = field(default_factory=lambda: MappingProxyType({}))
     fail_on: FailOn = "warning"
     python: str | None = None
@@ -243,6 +245,7 @@ _KEYS: Mapping[str, Callable[[object, Path], object]] = {
     "select": _strings,
     "extend-select": _strings,
     "ignore": _strings,
+    "ignore-noqa": _flag,
     "per-file-ignores": _ignores,
     "fail-on": _fail_on,
     "python": _interpreter,

@@ -1,4 +1,4 @@
-"""The pipeline: files -> predict -> suggest -> confirm, and the code around graphs -> selection -> Report."""
+"""The pipeline: files -> predict -> suggest -> confirm, and the code around graphs -> selection, comments -> Report."""
 
 from __future__ import annotations
 
@@ -16,6 +16,7 @@ from fxlint.project.environment import interpreters, site_packages
 from fxlint.report.summary import standing
 from fxlint.rules import RuleSet
 from fxlint.selection import selection
+from fxlint.suppression import Silenced, silenced
 
 _RANK: dict[Severity, int] = {"info": 0, "warning": 1, "error": 2}
 
@@ -53,20 +54,20 @@ def run(paths: Sequence[str], config: Config, rules: RuleSet, log: Log = lambda 
         prediction = _suggested(prediction)  # for what the tracer met and nobody predicted
     around = lint_transforms(files.paths, rules, _search_path(config, python))
     clock.lap(f"linted the code around graphs, {len(around)} findings")
+    findings = tuple(finding for finding in (*prediction.findings, *around) if reported(finding))
+    silence = Silenced(findings)
+    if not config.ignore_noqa:
+        silence = silenced(findings, files.paths, reported, rules, traced=config.confirm)
     return Report(
         files=len(files.paths),
         modules=tuple(sorted(prediction.modules, key=_module_order)),
-        findings=tuple(
-            sorted(
-                (_shown(finding) for finding in (*prediction.findings, *around) if reported(finding)),
-                key=_finding_order,
-            )
-        ),
+        findings=tuple(sorted(map(_shown, silence.findings), key=_finding_order)),
         problems=tuple(
             sorted(
                 (*files.problems, *prediction.problems, *_slips(prediction, config, files.paths)), key=_problem_order
             )
         ),
+        suppressed=silence.suppressed,
     )
 
 

@@ -101,7 +101,7 @@ class Suggestion:
     ``wrap`` names the globals that ``torch.fx.wrap`` takes, with ``, `` between them, and the edit says in which file
     and line that must stand. ``tracer`` is for leaf and config: the id of the class that the Tracer takes for a leaf
     (``path::Class``), or an argument of ``torch.fx.Tracer`` that is to be True.
-    ``safe`` is only ever set after a check that traced.
+    ``safe`` is only ever set after a check that traced, or where nothing but comments changes.
     """
 
     kind: SuggestionKind
@@ -193,12 +193,16 @@ class Problem:
 
 @dataclass(frozen=True, slots=True)
 class Report:
-    """The result of one run, sorted: modules by place, findings by place and code."""
+    """The result of one run, sorted: modules by place, findings by place and code.
+
+    ``suppressed`` counts the findings that comments in the source silence.
+    """
 
     files: int
     modules: tuple[ModuleReport, ...]
     findings: tuple[Finding, ...]
     problems: tuple[Problem, ...] = ()
+    suppressed: int = 0
 
 
 @dataclass(frozen=True, slots=True)

@@ -406,6 +406,45 @@ def test_standard_input_is_linted_alone_and_only_it_needs_a_name(stages, fxlint,
     assert "standard input" in err
 
 
+def test_suppressed_findings_do_not_count_and_the_summary_says_how_many_there_are(stages, fxlint):
+    Path("model.py").write_text(MODEL.replace("len(x)", "len(x)  # noqa: FX120"))
+    stages.finds(finding())
+    assert fxlint("model.py") == (0, "", CLEAN.replace("findings", "findings; 1 suppressed"))
+    assert fxlint("model.py", "--ignore-noqa", "-q")[0] == 1
+
+
+def test_add_noqa_suppresses_what_is_found(stages, fxlint):
+    stages.finds(finding(), finding(code="FX101", status="refuted"))
+    assert fxlint("model.py", "--add-noqa") == (0, "", "1 finding is suppressed by a comment now\n")
+    assert Path("model.py").read_text() == MODEL.replace("len(x)", "len(x)  # noqa: FX120")
+    assert fxlint("model.py", "-q")[0] == 0
+
+
+UNUSED = "def forward(self, x):\n    return x  # noqa: FX120\n"
+
+
+def test_fix_applies_what_is_safe_and_reports_what_is_left(stages, fxlint):
+    Path("model.py").write_text(UNUSED)
+    stages.finds(finding(code="FX101"))
+    code, out, err = fxlint("model.py", "--fix", "--output-format", "concise")
+    assert (code, out, err.splitlines()[0]) == (1, "model.py:2:12: FX101 FX101 message (error)\n", "1 fixed")
+    assert Path("model.py").read_text() == UNUSED.replace("  # noqa: FX120", "")
+
+
+def test_diff_shows_what_fix_would_do_and_changes_nothing(stages, fxlint):
+    Path("model.py").write_text(UNUSED)
+    code, out, _ = fxlint("model.py", "--diff")
+    assert (code, out.splitlines()[-2:]) == (1, ["-    return x  # noqa: FX120", "+    return x"])
+    assert Path("model.py").read_text() == UNUSED
+    Path("model.py").write_text(MODEL)
+    assert fxlint("model.py", "--diff")[:2] == (0, "")
+
+
+def test_standard_input_cannot_be_changed(stages, fxlint, standard_input):
+    standard_input(MODEL)
+    assert fxlint("-", "--fix")[0] == 2
+
+
 def test_the_report_can_go_to_a_file(stages, fxlint):
     stages.finds(finding())
     code, out, err = fxlint("model.py", "--output-format", "concise", "--output-file", "report.txt")

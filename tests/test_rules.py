@@ -10,17 +10,21 @@ from pathlib import Path
 import pytest
 import truth
 
+from fxlint.config import Config
 from fxlint.confirm import confirm
 from fxlint.confirm.settings import ConfirmSettings
 from fxlint.findings import Finding, ModuleReport, Prediction
 from fxlint.fix import with_suggestions
 from fxlint.predict import predict
 from fxlint.rules import MAIN, Example, Rule, RuleError, load_rules, read_rule
+from fxlint.selection import selection
+from fxlint.suppression import silenced
 from fxlint.transforms import lint_transforms
 
 RULES = load_rules()
 
 VOCABULARY = {
+    "suppression": "unused",
     "bool": "if while ternary match assert not and_or compare in flag minmax call param_shape",
     "iter": "for comprehension call star unpack in",
     "kwargs": "unpack",
@@ -322,13 +326,20 @@ class TestRunning:
 class TestCodeAroundGraphs:
     @each_run_bad
     def test_a_bad_example_has_exactly_the_marked_findings(self, case: Case, runnable: Path):
-        found = lint_transforms([str(runnable / case.file)], RULES)
+        found = linted(runnable / case.file)
         assert places(list(found)) == marked(case, "error", "warning", "info")
         assert {finding.severity for finding in found} == {case.rule.severity}
 
     @each_run_good
     def test_a_good_example_has_none(self, case: Case, runnable: Path):
-        assert lint_transforms([str(runnable / case.file)], RULES) == ()
+        assert linted(runnable / case.file) == ()
+
+
+def linted(file: Path) -> tuple[Finding, ...]:
+    """The findings in code around graphs and in comments."""
+    found = lint_transforms([str(file)], RULES)
+    everything = selection(Config(file.parent, select=("ALL",)), RULES)
+    return silenced(found, [str(file)], everything, RULES, traced=True).findings
 
 
 def the_root(prediction: Prediction, case: Case) -> ModuleReport:

@@ -17,7 +17,8 @@ from .names import module_name
 
 _COMMENT = re.compile(r"#\s*fxlint:\s*(?P<said>(?P<word>[\w-]*).*?)\s*$")
 _VALUES = {"instance": "an expression that makes one", "inputs": "a tuple of example inputs"}
-_KNOWN = (*_VALUES, "trace")
+_SILENCING = ("ignore", "ignore-file")
+_KNOWN = (*_VALUES, "trace", *_SILENCING)
 
 
 def slips(
@@ -52,9 +53,14 @@ def _in_comments(roots: Sequence[Root], files: Iterable[str]) -> Iterator[Proble
 def _slip_in_comment(said: str, word: str, declared: set[tuple[str, str | None]]) -> str | None:
     if word not in _KNOWN:
         near = difflib.get_close_matches(word, _KNOWN, n=1, cutoff=0.5)
-        hint = f"; did you mean `{near[0]}`?" if near else "; known are `instance=...`, `inputs=...` and `trace`"
+        known = "`instance=...`, `inputs=...`, `trace`, `ignore[...]` and `ignore-file[...]`"
+        hint = f"; did you mean `{near[0]}`?" if near else f"; known are {known}"
         return f"`# fxlint: {said}` says nothing to fxlint{hint}"
     rest = said.removeprefix(word).strip()
+    if word in _SILENCING:
+        if not rest or re.match(r"\[[^\]]*\w[^\]]*\]", rest):
+            return None
+        return f"`# fxlint: {said}` is not understood; write `{word}` alone, or `{word}[CODE]` and then a reason"
     if word == "trace":
         return None if not rest else f"`# fxlint: {said}` is not understood: nothing may follow `trace`"
     expression = rest.removeprefix("=").strip()

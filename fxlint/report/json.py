@@ -42,6 +42,7 @@ def document(report: Report) -> dict[str, Any]:
             "findings": len(report.findings),
             **verdicts(report),
             "statuses": statuses(report),
+            "suppressed": report.suppressed,
         },
         "modules": [_module(module) for module in report.modules],
         "findings": [_finding(finding) for finding in report.findings],

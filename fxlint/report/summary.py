@@ -50,9 +50,9 @@ def summary_line(report: Report) -> str:
         f"{modules['fails']} fail, {modules['depends']} depend, {modules['unknown']} unknown; "
         f"{_count(len(report.findings), 'finding')}"
     )
-    if not report.findings:
-        return text
-    return f"{text}: {', '.join(f'{count} {status}' for status, count in statuses(report).items())}"
+    if report.findings:
+        text += f": {', '.join(f'{count} {status}' for status, count in statuses(report).items())}"
+    return f"{text}; {report.suppressed} suppressed" if report.suppressed else text
 
 
 def _count(number: int, noun: str) -> str:

@@ -26,7 +26,15 @@ def told(tmp_path):
     [
         ("instnace=Net(4)", "says nothing to fxlint; did you mean `instance`?"),
         ("trce", "says nothing to fxlint; did you mean `trace`?"),
-        ("skip", "says nothing to fxlint; known are `instance=...`, `inputs=...` and `trace`"),
+        (
+            "skip",
+            (
+                "says nothing to fxlint; known are `instance=...`, `inputs=...`, `trace`, `ignore[...]` and "
+                "`ignore-file[...]`"
+            ),
+        ),
+        ("ignore FX120", "is not understood; write `ignore` alone, or `ignore[CODE]` and then a reason"),
+        ("ignore-file[]", "is not understood; write `ignore-file` alone, or `ignore-file[CODE]` and then a reason"),
         ("input=(x,)", "says nothing to fxlint; did you mean `inputs`?"),
         ("inputs=(x,", "is no expression: '(' was never closed"),
         ("inputs (x,)", "is not understood; write `inputs=` and a tuple of example inputs"),
