@@ -160,6 +160,8 @@ def _seconds(_: click.Context, __: click.Parameter, value: float | None) -> floa
 @_option("--force-exclude/--no-force-exclude", help="Leave it out even if it is named, as pre-commit does.")
 @_option("--respect-gitignore/--no-respect-gitignore", help="Whether .gitignore files hold; by default they do.")
 @_option("--stdin-filename", metavar="PATH", help="What to call the source on standard input, for which PATH is `-`.")
+@_option("--baseline", metavar="FILE", help="Report what is not in this file, and what is in it and found no more.")
+@_option("--write-baseline", type=click.Path(dir_okay=False, path_type=Path), help="Make what is found the baseline.")
 @_option("--ignore-noqa/--no-ignore-noqa", help="Report what comments suppress, too.")
 @click.option("--add-noqa", is_flag=True, help="Write `# noqa: CODE` where something is found, and report nothing.")
 @click.option("--fix", is_flag=True, help="Apply safe suggestions, and report what is left.")
@@ -177,6 +179,7 @@ def check(
     color: Color | None,
     stdin_filename: str | None,
     config: Path | None,
+    write_baseline: Path | None,
     add_noqa: bool,
     fix: bool,
     unsafe_fixes: bool,
@@ -197,6 +200,8 @@ def check(
     texts = _standard_input(paths, stdin_filename)
     paths = tuple(texts) or paths or (".",)
     settings = override(load(paths, config), _said(given), "command line")
+    if write_baseline is not None:
+        settings = replace(settings, baseline=None)
     if texts:
         settings = replace(settings, confirm=False)  # the tracer imports files
     rules = load_rules()
@@ -207,6 +212,8 @@ def check(
         report = run(paths, settings, rules, log)
         if diff:
             return _show_diff(report, unsafe_fixes)
+        if write_baseline is not None:
+            return _write_baseline(report, write_baseline)
         if add_noqa:
             return _add_noqa(report)
         if fix:
@@ -223,6 +230,20 @@ def check(
 
         _say(summary_line(report))
     return exit_code(report, settings.fail_on)
+
+
+def _write_baseline(report: Report, file: Path) -> int:
+    """Make what the report holds the baseline; 2 where that is not all, for an input could not be linted."""
+    from fxlint.baseline import write
+    from fxlint.engine import exit_code
+    from fxlint.report.summary import standing
+
+    findings = standing(report)
+    write(file, findings)
+    for problem in report.problems:
+        _say(_problem(problem))
+    _say(f"{len(findings)} in the baseline, {printable(str(file))}")
+    return exit_code(report, "never")
 
 
 def _add_noqa(report: Report) -> int:

@@ -46,10 +46,10 @@ class Config:
     ``root`` is the folder of the configuration file (the working directory where there is none): patterns and relative
     paths in the file start there. Patterns are written as in .gitignore. ``select``, ``extend_select`` and ``ignore``
     hold codes, prefixes of codes or names of rules, or ``ALL``; an empty ``select`` means every rule that is on by
-    default. ``ignore_noqa`` has comments silence nothing. A key of ``per_file_ignores`` is a pattern. ``timeout`` is in
-    seconds per module. A key of ``instances`` and ``inputs`` is ``package.module:Class`` or
-    ``path/from/root.py::Class``; the values are expressions that make one, and one expression for a tuple of example
-    inputs.
+    default. ``ignore_noqa`` has comments silence nothing. The findings in ``baseline`` are not told. A key of
+    ``per_file_ignores`` is a pattern. ``timeout`` is in seconds per module. A key of ``instances`` and ``inputs`` is
+    ``package.module:Class`` or ``path/from/root.py::Class``; the values are expressions that make one, and one
+    expression for a tuple of example inputs.
     """
 
     root: Path
@@ -62,6 +62,7 @@ class Config:
     extend_select: tuple[str, ...] = ()
     ignore: tuple[str, ...] = ()
     ignore_noqa: bool = False
+    baseline: Path | None = None
     per_file_ignores: Mapping[str, tuple[str, ...]] = field(default_factory=lambda: MappingProxyType({}))
     fail_on: FailOn = "warning"
     python: str | None = None
@@ -217,6 +218,12 @@ def _inputs(value: object, _: Path) -> Mapping[str, str]:
     return MappingProxyType(found)
 
 
+def _file(value: object, root: Path) -> Path:
+    if not isinstance(value, str) or not _is_text(value):
+        raise ValueError("must be the path of a file")
+    return root / value
+
+
 def _ignores(value: object, _: Path) -> Mapping[str, tuple[str, ...]]:
     if not isinstance(value, dict) or not all(map(_is_text, value)):
         raise ValueError('must be a table such as "tests/" = ["FX105"]')
@@ -246,6 +253,7 @@ _KEYS: Mapping[str, Callable[[object, Path], object]] = {
     "extend-select": _strings,
     "ignore": _strings,
     "ignore-noqa": _flag,
+    "baseline": _file,
     "per-file-ignores": _ignores,
     "fail-on": _fail_on,
     "python": _interpreter,

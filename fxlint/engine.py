@@ -1,4 +1,4 @@
-"""The pipeline: files -> predict -> suggest -> confirm, and the code around graphs -> selection, comments -> Report."""
+"""The pipeline: files -> predict -> suggest -> confirm; code around graphs; selection, comments, baseline -> Report."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
 
+from fxlint.baseline import Compared, compare
 from fxlint.config import Config, ConfigError, FailOn
 from fxlint.files import find_files
 from fxlint.findings import Finding, ModuleReport, Prediction, Problem, Report, Severity
@@ -58,16 +59,22 @@ def run(paths: Sequence[str], config: Config, rules: RuleSet, log: Log = lambda 
     silence = Silenced(findings)
     if not config.ignore_noqa:
         silence = silenced(findings, files.paths, reported, rules, traced=config.confirm)
+    compared = Compared(silence.findings, 0, ())
+    if config.baseline is not None:
+        codes = reported.codes
+        compared = compare(config.baseline, silence.findings, files.paths, codes, traced=config.confirm)
     return Report(
         files=len(files.paths),
         modules=tuple(sorted(prediction.modules, key=_module_order)),
-        findings=tuple(sorted(map(_shown, silence.findings), key=_finding_order)),
+        findings=tuple(sorted(map(_shown, compared.findings), key=_finding_order)),
         problems=tuple(
             sorted(
-                (*files.problems, *prediction.problems, *_slips(prediction, config, files.paths)), key=_problem_order
+                (*files.problems, *prediction.problems, *_slips(prediction, config, files.paths), *compared.gone),
+                key=_problem_order,
             )
         ),
         suppressed=silence.suppressed,
+        known=compared.known,
     )
 
 

@@ -195,7 +195,7 @@ class Problem:
 class Report:
     """The result of one run, sorted: modules by place, findings by place and code.
 
-    ``suppressed`` counts the findings that comments in the source silence.
+    ``suppressed`` counts the findings that comments in the source silence, ``known`` those in the baseline.
     """
 
     files: int
@@ -203,6 +203,7 @@ class Report:
     findings: tuple[Finding, ...]
     problems: tuple[Problem, ...] = ()
     suppressed: int = 0
+    known: int = 0
 
 
 @dataclass(frozen=True, slots=True)

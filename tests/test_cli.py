@@ -445,6 +445,24 @@ def test_standard_input_cannot_be_changed(stages, fxlint, standard_input):
     assert fxlint("-", "--fix")[0] == 2
 
 
+def test_a_baseline_hides_what_it_holds(stages, fxlint):
+    stages.finds(finding())
+    assert fxlint("model.py", "--write-baseline", "base.json") == (0, "", "1 in the baseline, base.json\n")
+    assert fxlint("model.py", "--baseline", "base.json") == (
+        0, "", CLEAN.replace("findings", "findings; 1 in the baseline")
+    )  # fmt: skip
+    Path("fxlint.toml").write_text("baseline = 'base.json'")
+    stages.finds(finding(), finding(code="FX101"))
+    assert fxlint("model.py", "-q", "--output-format", "concise")[:2] == (
+        1, "model.py:2:12: FX101 FX101 message (error)\n"
+    )  # fmt: skip
+    assert fxlint("model.py", "--write-baseline", "base.json")[2] == "2 in the baseline, base.json\n"
+
+
+def test_a_baseline_that_is_missing_is_2(stages, fxlint):
+    assert fxlint("model.py", "--baseline", "none.json")[0] == 2
+
+
 def test_the_report_can_go_to_a_file(stages, fxlint):
     stages.finds(finding())
     code, out, err = fxlint("model.py", "--output-format", "concise", "--output-file", "report.txt")

@@ -43,6 +43,7 @@ def document(report: Report) -> dict[str, Any]:
             **verdicts(report),
             "statuses": statuses(report),
             "suppressed": report.suppressed,
+            "known": report.known,
         },
         "modules": [_module(module) for module in report.modules],
         "findings": [_finding(finding) for finding in report.findings],

@@ -52,7 +52,9 @@ def summary_line(report: Report) -> str:
     )
     if report.findings:
         text += f": {', '.join(f'{count} {status}' for status, count in statuses(report).items())}"
-    return f"{text}; {report.suppressed} suppressed" if report.suppressed else text
+    if report.suppressed:
+        text += f"; {report.suppressed} suppressed"
+    return f"{text}; {report.known} in the baseline" if report.known else text
 
 
 def _count(number: int, noun: str) -> str:
