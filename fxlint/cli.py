@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any, Literal, NoReturn, TypeVar, get_args
 import click
 
 from fxlint import __version__
-from fxlint.config import ConfigError, FailOn, Format, load, override, seconds
+from fxlint.config import Config, ConfigError, FailOn, Format, load, override, seconds, shown
 from fxlint.project.buffers import holding
 from fxlint.report.text import placed, printable
 from fxlint.rewrite import RefusedEdit
@@ -132,6 +132,7 @@ def _listed(_: click.Context, __: click.Parameter, values: tuple[str, ...] | Non
     return [part for part in parts if part] or None
 
 
+_CONFIG_HELP = "A configuration file instead of the nearest one, or a setting that goes before those in it."
 _SELECTORS: dict[str, Any] = {"multiple": True, "callback": _listed, "metavar": "RULES"}
 _PATTERNS: dict[str, Any] = {"multiple": True, "callback": _listed, "metavar": "PATTERNS"}
 
@@ -168,7 +169,10 @@ def _seconds(_: click.Context, __: click.Parameter, value: float | None) -> floa
 @click.option("--unsafe-fixes", is_flag=True, help="To fix: also what traces, outputs not compared.")
 @click.option("--diff", is_flag=True, help="Show what --fix would change, and change nothing.")
 @_option("--fail-on", type=_choice(FailOn), help="The least severity that makes exit code 1; the default is warning.")
-@_option("--config", type=click.Path(path_type=Path), help="The configuration file, instead of the nearest one.")
+@click.option("--config", multiple=True, metavar="FILE|KEY=VALUE", envvar="FXLINT_CONFIG", help=_CONFIG_HELP)
+@click.option("--isolated", is_flag=True, help="Without any configuration file.")
+@click.option("--show-settings", is_flag=True, help="Print the settings, and lint nothing.")
+@click.option("--show-files", is_flag=True, help="Print the files that would be linted, and lint nothing.")
 @click.option("-q", "--quiet", is_flag=True, help="No summary.")
 @click.option("-v", "--verbose", is_flag=True, help="Say what is done and how long it takes.")
 def check(
@@ -178,7 +182,10 @@ def check(
     show_graph: bool | None,
     color: Color | None,
     stdin_filename: str | None,
-    config: Path | None,
+    config: tuple[str, ...],
+    isolated: bool,
+    show_settings: bool,
+    show_files: bool,
     write_baseline: Path | None,
     add_noqa: bool,
     fix: bool,
@@ -199,7 +206,12 @@ def check(
         raise ConfigError(f"--output-file: there is no folder '{output_file.parent}'")
     texts = _standard_input(paths, stdin_filename)
     paths = tuple(texts) or paths or (".",)
-    settings = override(load(paths, config), _said(given), "command line")
+    settings = override(load(paths, config, isolated=isolated), _said(given), "command line")
+    if show_settings:
+        _print(shown(settings))
+        return 0
+    if show_files:
+        return _show_files(paths, settings)
     if write_baseline is not None:
         settings = replace(settings, baseline=None)
     if texts:
@@ -230,6 +242,17 @@ def check(
 
         _say(summary_line(report))
     return exit_code(report, settings.fail_on)
+
+
+def _show_files(paths: tuple[str, ...], settings: Config) -> int:
+    """Print what would be linted; 2 where a path cannot be."""
+    from fxlint.engine import files_of
+
+    files = files_of(paths, settings)
+    _print("".join(f"{printable(path)}\n" for path in files.paths))
+    for problem in files.problems:
+        _say(_problem(problem))
+    return EXIT_CANNOT if files.problems else 0
 
 
 def _write_baseline(report: Report, file: Path) -> int:

@@ -6,6 +6,7 @@ Reading is strict: a key that nobody knows, or a value of the wrong type, is an 
 from __future__ import annotations
 
 import difflib
+import json
 import os
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -72,12 +73,28 @@ class Config:
     inputs: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}))
 
 
-def load(paths: Sequence[str] = (), file: Path | None = None) -> Config:
-    """The settings of ``file``, else of the nearest configuration at or above the common folder of ``paths``.
+def load(paths: Sequence[str] = (), said: Sequence[str] = (), *, isolated: bool = False) -> Config:
+    """The settings of the nearest configuration at or above the common folder of ``paths``, and what is ``said``.
 
-    In one folder fxlint.toml goes before pyproject.toml; a pyproject.toml without ``[tool.fxlint]`` is passed over.
+    That is a file to take instead, or ``KEY=VALUE``, a line of TOML that goes before the file; ``isolated`` is without
+    any file. In one folder fxlint.toml goes before pyproject.toml; a pyproject.toml without ``[tool.fxlint]`` is passed
+    over.
     Raises ConfigError.
     """
+    pairs = [text for text in said if "=" in text and not os.path.isfile(text)]  # noqa: PTH113
+    files = [Path(text) for text in said if text not in pairs]
+    if len(files) > 1 or (files and isolated):
+        raise ConfigError(f"--config: '{files[-1]}' is one file too many" + (" beside --isolated" if isolated else ""))
+    config = Config(Path.cwd()) if isolated else _from_file(paths, *files)
+    for pair in pairs:
+        try:
+            config = override(config, tomllib.loads(pair), "--config")
+        except (tomllib.TOMLDecodeError, RecursionError) as error:
+            raise ConfigError(f"--config: '{pair}' is no TOML: {error}; text needs quotes") from error
+    return config
+
+
+def _from_file(paths: Sequence[str], file: Path | None = None) -> Config:
     if file is not None:
         table = _table(file)
         return Config(Path.cwd()) if table is None else parse(table, file.absolute())
@@ -126,6 +143,25 @@ def _values(table: Mapping[str, object], origin: str, root: Path) -> dict[str, A
         except ValueError as error:
             raise ConfigError(f"{origin}: '{key}' {error}") from error
     return values
+
+
+def shown(config: Config) -> str:
+    """The settings as TOML, which parsed again gives the same; a comment names the file that they come from."""
+    rows = [f"# {config.file or 'no configuration file'}"]
+    tables: list[str] = []
+    for key in _KEYS:
+        value = getattr(config, key.replace("-", "_"))
+        if isinstance(value, Mapping):
+            listed = (f"{_toml(name)} = {_toml(one)}" for name, one in value.items())
+            tables += ["", f"[{key}]", *listed]
+        else:
+            rows.append(f"# {key} is not set" if value is None else f"{key} = {_toml(value)}")
+    return "".join(f"{row}\n" for row in (*rows, *tables))
+
+
+def _toml(value: object) -> str:
+    """Text, numbers, flags and lists of text look in TOML as they do in JSON."""
+    return json.dumps(str(value) if isinstance(value, Path) else value, ensure_ascii=False).replace("\x7f", "\\u007f")
 
 
 def did_you_mean(word: str, known: Sequence[str] | Mapping[str, object]) -> str:

@@ -11,7 +11,7 @@ from pathlib import Path
 
 from fxlint.baseline import Compared, compare
 from fxlint.config import Config, ConfigError, FailOn
-from fxlint.files import find_files
+from fxlint.files import Files, find_files
 from fxlint.findings import Finding, ModuleReport, Prediction, Problem, Report, Severity
 from fxlint.project.environment import interpreters, site_packages
 from fxlint.report.summary import standing
@@ -36,13 +36,7 @@ def run(paths: Sequence[str], config: Config, rules: RuleSet, log: Log = lambda 
     python = _interpreter(config)
     reported = selection(config, rules)
     clock = _Clock(log)
-    files = find_files(
-        paths,
-        (*config.exclude, *config.extend_exclude),
-        config.root,
-        gitignore=config.respect_gitignore,
-        force=config.force_exclude,
-    )
+    files = files_of(paths, config)
     clock.lap(f"found {len(files.paths)} files")
     prediction = predict(files.paths, rules, _search_path(config, python), os.cpu_count() or 1)
     clock.lap(f"predicted {len(prediction.modules)} modules, {len(prediction.findings)} findings")
@@ -76,6 +70,12 @@ def run(paths: Sequence[str], config: Config, rules: RuleSet, log: Log = lambda 
         suppressed=silence.suppressed,
         known=compared.known,
     )
+
+
+def files_of(paths: Sequence[str], config: Config) -> Files:
+    """The files that a run reads."""
+    patterns = (*config.exclude, *config.extend_exclude)
+    return find_files(paths, patterns, config.root, gitignore=config.respect_gitignore, force=config.force_exclude)
 
 
 def _shown(finding: Finding) -> Finding:
@@ -135,9 +135,14 @@ def _slips(prediction: Prediction, config: Config, files: Sequence[str]) -> tupl
     from fxlint.confirm import slips
 
     roots = [module.root for module in prediction.modules]
-    file = "" if config.file is None else Path(os.path.relpath(config.file)).as_posix()
     inputs = {key: (expression,) for key, expression in config.inputs.items()}
-    return slips(roots, files, {"instances": config.instances, "inputs": inputs}, file, (config.root, Path()))
+    tables = {"instances": config.instances, "inputs": inputs}
+    return slips(roots, files, tables, _config_file(config), (config.root, Path()))
+
+
+def _config_file(config: Config) -> str:
+    """The configuration file as seen from here; empty where there is none."""
+    return "" if config.file is None else Path(os.path.relpath(config.file)).as_posix()
 
 
 def _confirm(prediction: Prediction, rules: RuleSet, config: Config, files: tuple[str, ...]) -> Prediction:
@@ -152,6 +157,7 @@ def _confirm(prediction: Prediction, rules: RuleSet, config: Config, files: tupl
         jobs=os.cpu_count() or 1,
         roots=(str(config.root),),
         files=files,
+        config=_config_file(config),
     )
     confirmed = confirm(prediction, rules, settings)
     problems = tuple(

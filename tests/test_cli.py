@@ -318,6 +318,7 @@ def test_the_command_line_goes_before_the_configuration(stages, fxlint):
         "jobs": os.cpu_count(),
         "roots": (str(Path.cwd()),),
         "files": ("model.py",),
+        "config": "fxlint.toml",
     }
 
 
@@ -325,6 +326,53 @@ def test_a_named_configuration_is_used(stages, fxlint):
     Path("strict.toml").write_text("fail-on = 'info'")
     stages.finds(finding("info"))
     assert fxlint("model.py", "--config", "strict.toml")[0] == 1
+
+
+def test_a_setting_is_said_over_the_configuration(stages, fxlint):
+    Path("fxlint.toml").write_text("fail-on = 'error'\ntimeout = 3\n[instances]\n'model:Net' = 'Net(8)'\n")
+    stages.finds(finding("info"))
+    said = ["--config", "fail-on='info'", "--config", "instances.'a:B'='B()'"]
+    assert fxlint("model.py", *said)[0] == 1
+    assert stages.settings["instances"] == {"model:Net": ("Net(8)",), "a:B": ("B()",)}
+    assert stages.settings["timeout"] == 3.0
+
+
+def test_isolated_is_without_a_configuration_file(stages, fxlint):
+    Path("fxlint.toml").write_text("fail-on = 'never'")
+    stages.finds(finding())
+    assert fxlint("model.py", "--isolated")[0] == 1
+    assert fxlint("model.py", "--isolated", "--config", "fail-on='never'")[0] == 0
+
+
+@pytest.mark.parametrize(
+    ("said", "message"),
+    [
+        (["fail-om='info'"], "--config: unknown key 'fail-om'; did you mean 'fail-on'?"),
+        (["fail-on=info"], "--config: 'fail-on=info' is no TOML: "),
+        (["timeout=0"], "--config: 'timeout' must be a number of seconds above 0"),
+        (["a.toml", "b.toml"], "--config: 'b.toml' is one file too many"),
+    ],
+)
+def test_a_wrong_setting_is_2(stages, fxlint, said, message):
+    code, _, err = fxlint("model.py", *(word for text in said for word in ("--config", text)))
+    assert code == 2
+    assert err.startswith(f"error: {message}")
+
+
+def test_settings_can_be_shown_and_are_what_is_read_again(stages, fxlint):
+    Path("fxlint.toml").write_text("python = 'bin/py'\n[per-file-ignores]\n'a\"b/' = ['FX1']\n")
+    code, out, _ = fxlint("model.py", "--show-settings", "--select", "FX120", "--timeout", "2.5")
+    assert (code, stages.paths) == (0, ())
+    assert out.splitlines()[0] == f"# {Path('fxlint.toml').absolute()}"
+    Path("again.toml").write_text(out)
+    assert fxlint("model.py", "--show-settings", "--config", "again.toml")[1].splitlines()[1:] == out.splitlines()[1:]
+
+
+def test_files_can_be_shown(stages, fxlint):
+    Path("gen_a.py").write_text("")
+    assert fxlint(".", "--show-files", "--exclude", "gen_*.py") == (0, "model.py\n", "")
+    assert fxlint("gone.py", "--show-files")[0] == 2
+    assert stages.paths == ()
 
 
 def test_excluded_files_are_not_linted(stages, fxlint):

@@ -1,14 +1,18 @@
 """The settings of a run: where they are looked for and how strictly they are read."""
 
+import json
+import os
 import sys
 from dataclasses import fields, replace
 from pathlib import Path
 
+import jsonschema
 import pytest
 
 from fxlint.config import DEFAULT_EXCLUDE, Config, ConfigError, load, override, parse
 from fxlint.findings import Finding, Location
 from fxlint.rules import Rule, RuleSet
+from fxlint.schema import schema
 from fxlint.selection import selection
 
 PYPROJECT = "[tool.fxlint]\nignore = ['FX105']\n"
@@ -82,7 +86,7 @@ def test_fxlint_toml_goes_before_pyproject_toml_in_one_folder(work):
 def test_a_named_file_is_the_only_one_read(work):
     (work / "fxlint.toml").write_text("timeout = 3")
     (work / "pkg" / "strict.toml").write_text("fail-on = 'info'")
-    assert load(["pkg"], Path("pkg/strict.toml")) == Config(
+    assert load(["pkg"], ["pkg/strict.toml"]) == Config(
         root=work / "pkg", file=work / "pkg" / "strict.toml", fail_on="info"
     )
 
@@ -144,7 +148,7 @@ def test_an_error_names_the_file_and_the_key(work, text, message):
 
 def test_a_named_file_that_is_missing_is_an_error(work):
     with pytest.raises(ConfigError, match=r"none\.toml: cannot be read: No such file or directory"):
-        load([], Path("none.toml"))
+        load([], ["none.toml"])
 
 
 def test_our_section_of_pyproject_must_be_a_table(work):
@@ -158,6 +162,50 @@ def test_the_example_in_the_readme_is_valid_and_has_every_key():
     table = tomllib.loads(readme.partition("```toml\n")[2].partition("```")[0])["tool"]["fxlint"]
     parse(table, Path("/work/pyproject.toml"))
     assert {key.replace("-", "_") for key in table} == {field.name for field in fields(Config)} - {"root", "file"}
+
+
+@pytest.fixture(scope="module")
+def validator() -> jsonschema.Draft7Validator:
+    text = json.dumps(schema(), indent=1) + "\n"
+    path = Path(__file__).parents[1] / "docs" / "fxlint.schema.json"
+    if os.environ.get("FXLINT_UPDATE_GOLDEN"):
+        path.write_text(text, encoding="utf-8")
+        pytest.fail("the schema was rewritten: read the difference")
+    assert text == path.read_text(encoding="utf-8")
+    jsonschema.Draft7Validator.check_schema(schema())
+    return jsonschema.Draft7Validator(schema())
+
+
+def test_the_schema_has_every_key_and_takes_the_example_in_the_readme(validator):
+    readme = (Path(__file__).parents[1] / "README.md").read_text(encoding="utf-8")
+    table = tomllib.loads(readme.partition("```toml\n")[2].partition("```")[0])["tool"]["fxlint"]
+    assert schema()["properties"].keys() == table.keys()
+    validator.validate(table)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "exlude = []",
+        "select = 'FX1'",
+        "ignore = ['']",
+        "fail-on = 'errors'",
+        "timeout = 0",
+        "timeout = 86401",
+        "confirm = 'no'",
+        "python = 3",
+        "baseline = 3",
+        "per-file-ignores = {'a/' = 'FX1'}",
+        "instances = {Net = 'Net(8)'}",
+        "instances = {'a:Net' = []}",
+        "inputs = {'a:Net' = ['(x,)']}",
+    ],
+)
+def test_the_schema_refuses_what_fxlint_refuses(validator, work, text):
+    table = tomllib.loads(text)
+    assert not validator.is_valid(table)
+    with pytest.raises(ConfigError):
+        parse(table, work / "fxlint.toml")
 
 
 def rule(code: str, name: str) -> Rule:

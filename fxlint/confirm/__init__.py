@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from contextlib import closing
 from dataclasses import replace
+from pathlib import Path
 
 from fxlint.findings import (
     Confirmation,
@@ -24,12 +25,13 @@ from .instances import Survey, conditions_of, survey_batches
 from .interpreter import NoInterpreterError, find_interpreter
 from .kinds import Kind, kind_of, kind_of_root, read_source
 from .match import match, new_findings
+from .names import module_name
 from .places import is_about
 from .pool import Pool
 from .settings import ConfirmSettings
 from .traces import Met, Place, Reading, Trace
 from .tries import checked
-from .work import batches, linted_files
+from .work import batches, configured_key, linted_files
 
 __all__ = ["ConfirmSettings", "confirm", "slips"]
 
@@ -75,7 +77,8 @@ class _Collected:
             self._roots.setdefault(module.root.path, []).append(module.root.id)
         self._problems: dict[str, Problem] = {}
         self._refused: dict[Problem, None] = {}
-        self._lines = {module.root.id: module.root.line for module in prediction.modules}
+        self._known = {module.root.id: module.root for module in prediction.modules}
+        self._settings = settings
 
     def _spell(self, path: str) -> tuple[str, bool]:
         known = self._linted.get(path)
@@ -111,10 +114,16 @@ class _Collected:
 
     def _refuse(self, message: Message) -> None:
         """A declaration that cannot be used; where it is no expression at all, that is told without torch."""
-        if is_expression(message["text"]):
-            root = message["root"]
-            told = f"{message['what']} of {root.rpartition('::')[2]} not used: {message['reason']}"
-            self._refused[Problem(message["file"], told, self._lines[root], stage="confirm")] = None
+        if not is_expression(message["text"]):
+            return
+        root, what, settings = self._known[message["root"]], message["what"], self._settings
+        table, values = ("inputs", settings.inputs) if what == "inputs" else ("instances", settings.instances)
+        key = configured_key(values, root, module_name(Path(root.path)), settings.roots)
+        if key is None or message["text"] in (*root.instances, root.inputs):
+            told = Problem(root.path, f"{what} of {root.qualname} not used: {message['reason']}", root.line, "confirm")
+        else:
+            told = Problem(settings.config, f"{table}: '{key}' not used: {message['reason']}", stage="confirm")
+        self._refused[told] = None
 
     def traces(self) -> dict[str, Trace]:
         return {root: reading.trace() for root, reading in self._readings.items()}

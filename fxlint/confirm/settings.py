@@ -21,7 +21,7 @@ class ConfirmSettings:
     per import of a file. ``memory`` is in bytes beyond what Python and torch take themselves, 0 for no limit. ``jobs``
     is the number of worker processes. ``roots`` are the project's root folders: relative paths in keys start there, and
     modules are importable from there. ``files`` are the linted files as the user spelled them; those of the roots and
-    findings count as linted anyway.
+    findings count as linted anyway. ``config`` is the file that ``instances`` and ``inputs`` stand in.
     """
 
     python: str | None = None
@@ -32,3 +32,4 @@ class ConfirmSettings:
     jobs: int = 2
     roots: tuple[str, ...] = ()
     files: tuple[str, ...] = ()
+    config: str = ""

@@ -109,17 +109,22 @@ def declared(root: Root, name: ModuleName, settings: ConfirmSettings) -> list[st
 
 
 def _configured(values: Mapping[str, Any], root: Root, name: ModuleName, folders: Sequence[str], default: Any) -> Any:
-    """The setting for a root, by ``package.module:Class`` or ``path.py::Class``."""
+    key = configured_key(values, root, name, folders)
+    return default if key is None else values[key]
+
+
+def configured_key(values: Mapping[str, Any], root: Root, name: ModuleName, folders: Sequence[str]) -> str | None:
+    """The key of a table that means a root: ``package.module:Class`` or ``path.py::Class``."""
     dotted = f"{name.name}:{root.qualname}"
     if dotted in values:
-        return values[dotted]
+        return dotted
     here = Path(root.path).resolve()
-    for key, value in values.items():
+    for key in values:
         path, separator, qualname = key.partition("::")
         places = [Path(folder, path).resolve() for folder in (*folders, ".")]
         if separator and qualname == root.qualname and here in places:
-            return value
-    return default
+            return key
+    return None
 
 
 def _by_root(findings: Iterable[Finding]) -> dict[str, list[Finding]]:

@@ -451,6 +451,13 @@ class TestInstancesOfAnotherClass:
         assert (problem.path, problem.line, problem.stage) == (path, root.line, "confirm")
         assert problem.message == "instance of Net not used: Other() makes an instance of Other, not of Net"
 
+    def test_what_the_configuration_declares_is_told_at_its_key(self, project):
+        project.root(project.write("net.py", self.TEXT))
+        outcome = project.confirm(instances={"net:Net": ("Other()",)}, config="fxlint.toml")
+        (problem,) = outcome.problems
+        assert (problem.path, problem.line, problem.stage) == ("fxlint.toml", None, "confirm")
+        assert problem.message == "instances: 'net:Net' not used: Other() makes an instance of Other, not of Net"
+
     def test_a_subclass_will_do_and_the_others_are_traced(self, project):
         project.root(project.write("net.py", self.TEXT), instances=["Other()", "Wide(4)"])
         outcome = project.confirm()

@@ -1,0 +1,57 @@
+"""The JSON schema of the configuration, for editors: ``docs/fxlint.schema.json`` is made from it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, Final, get_args
+
+from fxlint.config import MAX_SECONDS, FailOn
+
+_TEXT: Final[Mapping[str, Any]] = {"type": "string", "minLength": 1}
+_TEXTS: Final[Mapping[str, Any]] = {"type": "array", "items": _TEXT}
+_FLAG: Final[Mapping[str, Any]] = {"type": "boolean"}
+_CLASS: Final[Mapping[str, Any]] = {"pattern": "[^:]:.*[^:]"}
+"""``package.module:Class`` or ``path.py::Class``."""
+
+_KEYS: Final[Mapping[str, tuple[str, Mapping[str, Any]]]] = {
+    "exclude": ("What to leave out: patterns as in .gitignore; instead of the default list.", _TEXTS),
+    "extend-exclude": ("What to leave out as well.", _TEXTS),
+    "force-exclude": ("Leave it out even if it is named.", _FLAG),
+    "respect-gitignore": ("Whether .gitignore files hold.", _FLAG),
+    "select": ("The rules to report: codes, prefixes, names, or ALL.", _TEXTS),
+    "extend-select": ("Rules to report as well.", _TEXTS),
+    "ignore": ("Rules not to report.", _TEXTS),
+    "per-file-ignores": (
+        "Rules not to report in the files of a pattern.",
+        {"type": "object", "additionalProperties": _TEXTS},
+    ),
+    "ignore-noqa": ("Report what comments suppress, too.", _FLAG),
+    "baseline": ("A file of findings to live with.", _TEXT),
+    "fail-on": ("The least severity that makes exit code 1.", {"enum": list(get_args(FailOn))}),
+    "python": ("The interpreter that has the project's torch, to confirm in.", _TEXT),
+    "timeout": ("Seconds for tracing one module.", {"type": "number", "exclusiveMinimum": 0, "maximum": MAX_SECONDS}),
+    "confirm": ("Prove predictions by running the tracer.", _FLAG),
+    "instances": (
+        "How to build a class: an expression, or several.",
+        {
+            "type": "object",
+            "propertyNames": _CLASS,
+            "additionalProperties": {"anyOf": [_TEXT, {**_TEXTS, "minItems": 1}]},
+        },
+    ),
+    "inputs": (
+        "Example inputs of a class: an expression for a tuple.",
+        {"type": "object", "propertyNames": _CLASS, "additionalProperties": _TEXT},
+    ),
+}
+
+
+def schema() -> dict[str, Any]:
+    """The schema of fxlint.toml, and of ``[tool.fxlint]`` in pyproject.toml."""
+    return {
+        "$schema": "http://json-schema.org/draft-07/schema#",
+        "title": "fxlint",
+        "type": "object",
+        "additionalProperties": False,
+        "properties": {key: {"description": said, **types} for key, (said, types) in _KEYS.items()},
+    }
