@@ -243,12 +243,13 @@ def call_function(vm: Machine, frame: Frame, function: Function, args: Arguments
             return UNKNOWN
         vm.unresolvable(f"{function.name}, where calls nest too deeply,", node)
         return MAYBE
+    born = clock()  # what binding makes of stars belongs to the call
     variables = bind_arguments(vm, function, args, node)
     by_itself = not (vm.tracing and args.may_hold_traced())
     if by_itself and not function.module.index.linted:
-        run = partial(_run_or_recall, vm, function, variables, node, same_code)
+        run = partial(_run_or_recall, vm, function, variables, node, same_code, born)
         return vm.aside(function.node, run, lambda: _declared(vm, function, variables))
-    return _run_or_recall(vm, function, variables, node, same_code)
+    return _run_or_recall(vm, function, variables, node, same_code, born)
 
 
 _DECLARED: Final[dict[str, Callable[[], Value]]] = {
@@ -288,7 +289,7 @@ def _undetermined(function: Function, variables: dict[str, Value]) -> Value:
 
 
 def _run_or_recall(
-    vm: Machine, function: Function, variables: dict[str, Value], node: ast.AST, same_code: int
+    vm: Machine, function: Function, variables: dict[str, Value], node: ast.AST, same_code: int, born: int
 ) -> Value:
     """Run the function, or use the summary of a call that saw the same."""
     if vm.handlers:
@@ -305,7 +306,7 @@ def _run_or_recall(
     summary = vm.summaries.get(place)
     if summary is not None:
         return memo.replay(vm, summary, node, values)
-    return _summarise(vm, function, variables, node, place, (*values, function, *state.kept))
+    return _summarise(vm, function, variables, node, born, place, (*values, function, *state.kept))
 
 
 def _summarise(
@@ -313,6 +314,7 @@ def _summarise(
     function: Function,
     variables: dict[str, Value],
     node: ast.AST,
+    born: int,
     place: Hashable,
     kept: tuple[object, ...],
 ) -> Value:
@@ -321,7 +323,6 @@ def _summarise(
     failed, unlikely, depth = vm.failed, vm.unlikely, len(vm.chain(node))
     outer, vm.events, vm.seen = (vm.events, vm.seen), [], {}
     guards, mark, reads, unresolved = len(vm.guards), vm.heap.mark(), vm.local_reads, len(vm.unresolved)
-    born = clock()
     vm.failed, vm.unlikely = False, 0
     try:
         result = _run(vm, function, variables, node)

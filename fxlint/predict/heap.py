@@ -9,7 +9,20 @@ from __future__ import annotations
 from collections.abc import Callable, Container, Hashable, Iterator
 from typing import Any, Final
 
-from fxlint.predict.values import GLOBAL, UNKNOWN, Attributes, Const, Mapping, Sequence, Value, join, same
+from fxlint.predict.values import (
+    GLOBAL,
+    UNKNOWN,
+    Attributes,
+    Const,
+    Mapping,
+    Sequence,
+    Union,
+    Unknown,
+    Value,
+    join,
+    may_be_traced,
+    same,
+)
 
 MISSING: Final = object()
 _STATE: Final = "<state>"
@@ -89,13 +102,18 @@ class Heap:
             self._write(target, key, value)
 
     def merge(self, first: Changes, second: Changes, likely_first: bool | None) -> None:
-        """Write the join of two sets of changes, both relative to the present state."""
+        """Write the join of two sets of changes, both relative to the present state.
+
+        What conditions had narrowed and the join has made whole again was not written to.
+        """
         for place in first.keys() | second.keys():
             target, key, _ = first.get(place) or second[place]
             base = _current(target, key)
             one = first[place][2] if place in first else base
             two = second[place][2] if place in second else base
-            self._write(target, key, _join_states(one, two, likely_first))
+            joined = _join_states(one, two, likely_first)
+            if not _is_whole_again(joined, base):
+                self._write(target, key, joined)
 
     def differences(self, targets: Container[int]) -> tuple[tuple[Any, Hashable, Any], ...]:
         """What differs, of these objects (by identity), from the state before the trail: (object, key, value).
@@ -151,6 +169,24 @@ def _alike(one: Any, other: Any) -> bool:
     if isinstance(one, Value) and isinstance(other, Value):
         return same(one, other)
     return isinstance(one, tuple) and isinstance(other, tuple) and one[0] is other[0] and one[1] is other[1]
+
+
+def _is_whole_again(joined: Any, base: Any) -> bool:
+    """Whether a join has the options that were there before, in an order that agrees with what is likely."""
+    if isinstance(joined, Unknown) and isinstance(base, Unknown):
+        return same(joined, base)
+    if not (isinstance(joined, Union) and isinstance(base, Union)) or may_be_traced(base):
+        return False  # a Proxy has come by another way since
+    return (
+        len(joined.options) == len(base.options)
+        and base.likely in (0, joined.likely)
+        and _covers(base.options[: joined.likely], joined.options[: joined.likely])
+        and _covers(base.options, joined.options)
+    )
+
+
+def _covers(values: list[Value], others: list[Value]) -> bool:
+    return all(any(same(value, other) for value in values) for other in others)
 
 
 def _current(target: Any, key: Hashable) -> Any:

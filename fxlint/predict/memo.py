@@ -140,7 +140,7 @@ class State:
     kept: tuple[object, ...]
 
 
-_UNCHANGED: Final = State((), ())
+_UNCHANGED: Final = State(((), ()), ())
 
 
 def visible(vm: Machine, function: Function, values: list[Value]) -> State:
@@ -150,7 +150,7 @@ def visible(vm: Machine, function: Function, values: list[Value]) -> State:
     """
     around = tuple(_captured(vm, function))
     if not vm.heap.written:
-        return State(tuple(map(id, around)), around) if around else _UNCHANGED
+        return State((tuple(map(id, around)), ()), around) if around else _UNCHANGED
     reached = _Reached(vm.heap.written)
     for target, _ in vm.heap.written.values():
         if target.born == GLOBAL:

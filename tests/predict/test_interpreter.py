@@ -11,7 +11,7 @@ import textwrap
 import pytest
 import torch
 
-from fxlint.predict import library, machine, predict
+from fxlint.predict import calls, library, machine, predict
 from fxlint.rules import load_rules
 
 RULES = load_rules()
@@ -1536,6 +1536,22 @@ class TestSummariesOfCalls:
             "x = inner(x)\non = True\nreturn inner(x)"
         )
         check(tmp_path, forward(body), "fails")
+
+    @pytest.mark.parametrize(
+        "helper",
+        [
+            "def helper(net, x, **given):\n    given.setdefault('p', 1)\n    return x\n",
+            "def helper(net, x, **given):\n    return x if net.down is None else net.down(x)\n",
+        ],
+        ids=["changes what stars have made for it alone", "asks about an attribute"],
+    )
+    def test_a_helper_that_changes_nothing_of_its_caller_is_run_once(self, tmp_path, monkeypatch, helper):
+        runs = []
+        run = calls.run_function
+        monkeypatch.setattr(calls, "run_function", lambda vm, f, *rest: runs.append(f.name) or run(vm, f, *rest))
+        init = "self.down = nn.Linear(8, 8) if torch.cuda.is_available() else None"
+        check(tmp_path, forward("helper(self, x)\nreturn helper(self, x)", init, extra=helper), "traces")
+        assert runs.count("helper") == 1
 
     def test_layers_that_a_helper_makes_are_objects_of_their_own(self, tmp_path):
         extra = "def layer(width):\n    return nn.Linear(width, width)\n"
