@@ -17,21 +17,22 @@ from fxlint.findings import (
     Problem,
     Root,
 )
+from fxlint.project.naming import module_name
 from fxlint.rules import RuleSet
 from fxlint.tracer.messages import Message
+from fxlint.tracing import key_of_root
 
 from .declarations import is_expression, slips
 from .instances import Survey, conditions_of, survey_batches
 from .interpreter import NoInterpreterError, find_interpreter
 from .kinds import Kind, kind_of, kind_of_root, read_source
 from .match import match, new_findings
-from .names import module_name
 from .places import is_about
 from .pool import Pool
 from .settings import ConfirmSettings
 from .traces import Met, Place, Reading, Trace
 from .tries import checked
-from .work import batches, configured_key, linted_files
+from .work import batches, linted_files
 
 __all__ = ["ConfirmSettings", "confirm", "slips"]
 
@@ -118,7 +119,7 @@ class _Collected:
             return
         root, what, settings = self._known[message["root"]], message["what"], self._settings
         table, values = ("inputs", settings.inputs) if what == "inputs" else ("instances", settings.instances)
-        key = configured_key(values, root, module_name(Path(root.path)), settings.roots)
+        key = key_of_root(values, root, module_name(Path(root.path)), settings.roots)
         if key is None or message["text"] in (*root.instances, root.inputs):
             told = Problem(root.path, f"{what} of {root.qualname} not used: {message['reason']}", root.line, "confirm")
         else:

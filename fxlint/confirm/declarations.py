@@ -11,9 +11,9 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 
 from fxlint.findings import Problem, Root
+from fxlint.project.naming import module_name
 
 from .kinds import read_source
-from .names import module_name
 
 _COMMENT = re.compile(r"#\s*fxlint:\s*(?P<said>(?P<word>[\w-]*).*?)\s*$")
 _VALUES = {"instance": "an expression that makes one", "inputs": "a tuple of example inputs"}

@@ -10,10 +10,10 @@ from pathlib import Path
 from typing import Any
 
 from fxlint.findings import Finding, Prediction, Root
+from fxlint.project.naming import module_name
 from fxlint.tracer.messages import INHERITED
 
 from .found import Found, Instance
-from .names import module_name
 from .settings import ConfirmSettings
 from .work import declared, group_of, linted_files, specification
 

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
 from fxlint.findings import Finding, Prediction, Root
+from fxlint.project.naming import ModuleName, module_name
+from fxlint.tracing import of_root
 
 from .found import NOTHING, Found
 from .match import HEAD_FAMILIES
-from .names import ModuleName, module_name
 from .settings import ConfirmSettings
 from .tries import tries
 
@@ -98,33 +99,14 @@ def _root(
         "instances": declared(root, name, settings),
         "found": [{"text": one.text, "device": one.device} for one in found.instances.get(root.id, ())],
         "why_none": found.reasons.get(root.id),
-        "inputs": root.inputs or _configured(settings.inputs, root, name, settings.roots, None),
+        "inputs": root.inputs or of_root(settings.inputs, root, name, settings.roots, None),
         "suggestions": suggestions,
     }
 
 
 def declared(root: Root, name: ModuleName, settings: ConfirmSettings) -> list[str]:
     """The user's expressions for instances of a root, in its source and in the configuration."""
-    return [*root.instances, *_configured(settings.instances, root, name, settings.roots, ())]
-
-
-def _configured(values: Mapping[str, Any], root: Root, name: ModuleName, folders: Sequence[str], default: Any) -> Any:
-    key = configured_key(values, root, name, folders)
-    return default if key is None else values[key]
-
-
-def configured_key(values: Mapping[str, Any], root: Root, name: ModuleName, folders: Sequence[str]) -> str | None:
-    """The key of a table that means a root: ``package.module:Class`` or ``path.py::Class``."""
-    dotted = f"{name.name}:{root.qualname}"
-    if dotted in values:
-        return dotted
-    here = Path(root.path).resolve()
-    for key in values:
-        path, separator, qualname = key.partition("::")
-        places = [Path(folder, path).resolve() for folder in (*folders, ".")]
-        if separator and qualname == root.qualname and here in places:
-            return key
-    return None
+    return [*root.instances, *of_root(settings.instances, root, name, settings.roots, ())]
 
 
 def _by_root(findings: Iterable[Finding]) -> dict[str, list[Finding]]:

@@ -27,6 +27,7 @@ from fxlint.processes import in_processes
 from fxlint.project.index import Project
 from fxlint.project.source import UnreadableSource, refused
 from fxlint.rules import RuleSet
+from fxlint.tracing import STOCK, Tracing
 
 RECURSION_LIMIT: Final = 8_000
 MAX_SOURCE: Final = 4_000_000
@@ -35,9 +36,15 @@ CHUNK: Final = 100_000
 """Bytes of source that go to one process before the next one gets some: files that import each other are neighbours."""
 
 
-def predict(paths: Sequence[str], rules: RuleSet, search_path: Sequence[Path] = (), jobs: int = 1) -> Prediction:
+def predict(
+    paths: Sequence[str],
+    rules: RuleSet,
+    search_path: Sequence[Path] = (),
+    jobs: int = 1,
+    tracing: Tracing = STOCK,
+) -> Prediction:
     """Predict for every root in ``paths``; imports are followed into ``search_path`` too. Never raises for an input."""
-    work = partial(_predict_share, paths=paths, rules=rules, search_path=search_path)
+    work = partial(_predict_share, paths=paths, rules=rules, search_path=search_path, tracing=tracing)
     return _joined(in_processes(work, _shares(paths, jobs)))
 
 
@@ -63,20 +70,20 @@ def _size(path: str) -> int:
 
 
 def _predict_share(
-    share: Sequence[str], paths: Sequence[str], rules: RuleSet, search_path: Sequence[Path]
+    share: Sequence[str], paths: Sequence[str], rules: RuleSet, search_path: Sequence[Path], tracing: Tracing
 ) -> Prediction:
     """The prediction for some of the files of a run."""
     sys.setrecursionlimit(max(sys.getrecursionlimit(), RECURSION_LIMIT))
     assembly = Assembly(rules, frozenset(paths))
     problems: list[Problem] = []
     project = Project(paths, search_path)
-    vm = Machine(project, Facts())
+    vm = Machine(project, Facts(), tracing)
     with uncollected():
         for path in share:
             problems.extend(_predict_file(vm, path, assembly))
             if project.size > MAX_SOURCE:
                 project.forget()
-                vm = Machine(project, Facts())
+                vm = Machine(project, Facts(), tracing)
                 gc.collect()  # scopes and functions refer to each other
     return Prediction(tuple(assembly.modules), tuple(assembly.findings()), tuple(problems))
 

@@ -46,6 +46,9 @@ _TENSOR_VALUES: Final = frozenset(
     "shape device dtype ndim layout is_cuda is_sparse is_quantized is_meta is_cpu is_leaf requires_grad itemsize "
     "nbytes names grad_fn is_nested is_mkldnn is_mps is_xla output_nr retains_grad volatile".split()
 )
+_SHAPE_METHODS: Final = frozenset({"size", "dim", "numel", "nelement"})
+_SHAPES: Final = _SHAPE_METHODS | {"shape", "ndim"}
+"""What ``ParameterProxy`` answers like the parameter, with ``param_shapes_constant``."""
 _TENSOR_TENSORS: Final = frozenset("T mT H mH data real imag grad".split())
 
 
@@ -108,6 +111,8 @@ def _may_have(value: Value, name: str) -> bool:
 def _of_traced(vm: Machine, owner: Traced, name: str, node: ast.AST) -> Value:
     if name == "__class__":
         return External(PROXY)
+    if name in _SHAPES and vm.told.tracer.param_shapes_constant and owner.is_parameter:
+        return Bound(External(f"torch.Tensor.{name}"), REAL_TENSOR) if name in _SHAPE_METHODS else UNKNOWN
     if vm.facts.is_proxy_method(name):
         return Bound(External(f"{PROXY}.{name}"), owner)
     if name in {"node", "tracer"}:

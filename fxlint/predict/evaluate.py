@@ -8,7 +8,7 @@ import re
 from collections.abc import Callable
 from typing import Any, Final
 
-from fxlint.predict import attributes, calls, classes, containers, decide, library, names
+from fxlint.predict import attributes, calls, classes, containers, decide, library, names, told
 from fxlint.predict.machine import Machine
 from fxlint.predict.scopes import Frame, Scope
 from fxlint.predict.values import (
@@ -144,7 +144,11 @@ def _call(vm: Machine, frame: Frame, node: ast.Call) -> Value:
     if isinstance(callee, External) and callee.name == "builtins.super" and not node.args:
         return classes.super_of(vm, frame)
     args = calls.arguments(vm, frame, node)
-    if vm.tracing and args.holds_traced() and library.is_wrapped(vm, frame, node):
+    if (
+        vm.tracing
+        and args.holds_traced()
+        and (library.is_wrapped(vm, frame, node) or told.is_autowrapped(vm, frame, node, callee))
+    ):
         return library.recorded(vm, args, node)
     return calls.call(vm, frame, callee, args, node)
 

@@ -20,6 +20,7 @@ from fxlint.predict.heap import Changes, Heap
 from fxlint.predict.scopes import Exit, Frame, ModuleScope
 from fxlint.predict.values import MAYBE, TRUE, UNKNOWN, Instance, Origin, Traced, Unknown, Value, join
 from fxlint.project.source import SourceFile
+from fxlint.tracing import STOCK, Tracing
 
 if TYPE_CHECKING:
     from fxlint.predict.arguments import Arguments
@@ -99,9 +100,10 @@ class Event:
 class Machine:
     """One abstract run of one root. The interpreter's parts are functions that take it as their first argument."""
 
-    def __init__(self, project: Project, facts: Facts) -> None:
+    def __init__(self, project: Project, facts: Facts, told: Tracing = STOCK) -> None:
         self.project = project
         self.facts = facts
+        self.told = told
         self.heap = Heap()
         self.scopes: dict[str, ModuleScope] = {}
         self.frames: list[Frame] = []

@@ -78,7 +78,7 @@ def _key(value: Value, depth: int) -> Hashable:
     if isinstance(value, Traced):
         origin = value.origin
         kind = origin.first().kind if origin is not None else ""
-        return ("T", value.default is not None, kind == "parameter", value.assumed)
+        return ("T", value.default is not None, kind == "parameter", value.is_parameter, value.assumed)
     if isinstance(value, Const):
         return (type(value.value).__name__, value.value, is_answer(value))
     if isinstance(value, Unknown):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 from typing import Final
 
-from fxlint.predict import attributes, calls, classes, containers
+from fxlint.predict import attributes, calls, classes, containers, told
 from fxlint.predict.arguments import Arguments
 from fxlint.predict.machine import Machine, PathEnd
 from fxlint.predict.scopes import Frame
@@ -109,7 +109,7 @@ def call_module(vm: Machine, frame: Frame, module: Instance, args: Arguments, no
     if not vm.within_root(module):
         vm.event("module.unregistered", node, exception="NameError", callee=module.expression)
         return vm.traced(node, _first_traced(args))
-    if is_leaf(vm, module):
+    if is_leaf(vm, module) or told.is_leaf(vm, module.cls):
         return vm.traced(node, _first_traced(args))
     return run_forward(vm, frame, module, args, node)
 

@@ -6,7 +6,7 @@ import ast
 from dataclasses import dataclass
 from typing import Final
 
-from fxlint.predict import calls, classes, modules, sites
+from fxlint.predict import calls, classes, evaluate, modules, sites
 from fxlint.predict.arguments import Arguments
 from fxlint.predict.machine import Event, Guard, Machine, OutOfBudget, PathEnd, Unwind
 from fxlint.predict.roots import RootValue
@@ -16,6 +16,7 @@ from fxlint.predict.values import (
     MAYBE,
     UNKNOWN,
     Class,
+    Const,
     Decorated,
     External,
     Function,
@@ -29,6 +30,7 @@ from fxlint.predict.values import (
 )
 from fxlint.project.source import SourceFile
 
+_PLACEHOLDER: Final = "torch.fx.PH"
 FAULT: Final = "the analysis failed, which is a bug in fxlint"
 
 
@@ -48,11 +50,11 @@ def trace_root(vm: Machine, root: RootValue) -> Run:
     reason: str | None = None
     try:
         if isinstance(root.value, Class):
-            reason = _trace_class(vm, root.value)
+            reason = _trace_class(vm, root.value, vm.told.concrete_args_of(root.root))
         elif isinstance(root.value, Instance):
             reason = _trace_object(vm, root.value, root)
         else:
-            reason = _trace_function(vm, root.value, root.value, None)
+            reason = _trace_function(vm, root.value, root.value, None, vm.told.concrete_args_of(root.root))
     except OutOfBudget:
         vm.failed = _fails_for_certain(vm)
         reason = None if vm.failed else "the analysis took more steps than its budget allows"
@@ -86,7 +88,7 @@ def _no_way_out(vm: Machine) -> str:
 def _trace_object(vm: Machine, instance: Instance, root: RootValue) -> str | None:
     """A module object of the file's top level; the place of what its library class does is the object's own line."""
     if isinstance(instance.cls, Class):
-        return _trace_class(vm, instance.cls)
+        return _trace_class(vm, instance.cls, vm.told.concrete_args_of(root.root))
     vm.root = instance
     scope = root.scope
     node = scope.index.bindings[root.root.qualname][-1].node
@@ -100,7 +102,7 @@ def _trace_object(vm: Machine, instance: Instance, root: RootValue) -> str | Non
 # -- the instance -----------------------------------------------------------------------------------------------------
 
 
-def _trace_class(vm: Machine, cls: Class) -> str | None:
+def _trace_class(vm: Machine, cls: Class, concrete_args: str | None) -> str | None:
     classes.resolve_bases(vm, cls)
     vm.root = instance = _instance(vm, cls)
     instance.registered = True
@@ -113,7 +115,7 @@ def _trace_class(vm: Machine, cls: Class) -> str | None:
         function = function.function
     if not isinstance(function, Function):
         return "forward is not a function whose source is known"
-    return _trace_function(vm, forward, function, instance)
+    return _trace_function(vm, forward, function, instance, concrete_args)
 
 
 def _instance(vm: Machine, cls: Class) -> Instance:
@@ -167,16 +169,19 @@ def _unknown_arguments(vm: Machine, function: Function, receiver: Instance) -> d
 # -- forward ----------------------------------------------------------------------------------------------------------
 
 
-def _trace_function(vm: Machine, outer: Value, function: Function, instance: Instance | None) -> str | None:
+def _trace_function(
+    vm: Machine, outer: Value, function: Function, instance: Instance | None, concrete_args: str | None
+) -> str | None:
     """Run the root function with a Proxy for every parameter, as ``Tracer.create_args_for_root`` does."""
     analysed = _unwrapped(function)
+    bound = _evaluated(vm, function.module, concrete_args)
     vm.root_module = function.module
     vm.frames.append(Frame(Scope(function.module), None, None))
     vm.tracing = True
     _report_wrap_misuse(vm, function.module)
     parameters = analysed.node.args
     variadic = bool(parameters.kwonlyargs or parameters.vararg or parameters.kwarg)
-    placeholders = _placeholders(analysed, instance)
+    placeholders = _bound(vm, _placeholders(analysed, instance), bound)
     if instance is not None and not (parameters.posonlyargs or parameters.args or parameters.kwonlyargs):
         _signature_fails(vm, analysed, "RuntimeError", analysed.name)
         placeholders = {}
@@ -271,6 +276,32 @@ def _placeholders(function: Function, instance: Instance | None) -> dict[str, Va
         if star is not None:
             result[star.arg] = Traced(Origin(source, star, None, "variadic", star.arg))
     return result
+
+
+def _bound(vm: Machine, placeholders: dict[str, Value], bound: dict[str, Value]) -> dict[str, Value]:
+    """The placeholders with the values that ``concrete_args`` has in place of them; ``fx.PH`` stands for a Proxy."""
+    found = dict(placeholders)
+    for name, placeholder in placeholders.items():
+        default = placeholder.default if isinstance(placeholder, Traced) and vm.told.bind_defaults else None
+        value = bound.get(name, default)
+        if value is not None and not (isinstance(value, External) and value.name == _PLACEHOLDER):
+            found[name] = value
+    return found
+
+
+def _evaluated(vm: Machine, module: ModuleScope, concrete_args: str | None) -> dict[str, Value]:
+    """The values of a dictionary by their names; what is no expression is told elsewhere."""
+    if concrete_args is None:
+        return {}
+    try:
+        tree = ast.parse(concrete_args.strip(), mode="eval").body
+    except (SyntaxError, ValueError):
+        return {}
+    with vm.detached():
+        vm.frames.append(Frame(Scope(module), None, None))
+        given = evaluate.expression(vm, vm.frame, tree)
+    pairs = given.items.values() if isinstance(given, Mapping) else ()
+    return {str(key.value): value for key, value in pairs if isinstance(key, Const)}
 
 
 def _placeholder(source: SourceFile, parameter: ast.arg, default: Value | None) -> Traced:

@@ -80,6 +80,11 @@ class Traced(Value):
     def assumed(self) -> bool:
         return self.origin is not None and self.origin.assumed is not None
 
+    @property
+    def is_parameter(self) -> bool:
+        """Whether it stands for a parameter itself, and not for what was computed from one."""
+        return self.origin is not None and self.origin.kind == "parameter" and self.origin.parent is None
+
 
 @dataclass(eq=False, slots=True)
 class Unknown(Value):

@@ -2,11 +2,11 @@
 
 import pytest
 
-from fxlint.confirm.names import module_name
 from fxlint.confirm.settings import ConfirmSettings
 from fxlint.confirm.tries import try_id
 from fxlint.confirm.work import batches
 from fxlint.findings import Finding, Location, ModuleReport, Predicted, Prediction, Root, Suggestion
+from fxlint.project.naming import module_name
 
 
 @pytest.fixture
