@@ -21,7 +21,20 @@ else:
     import tomli as tomllib
 
 FailOn = Literal["error", "warning", "info", "never"]
-Format = Literal["full", "concise", "json", "github", "sarif"]
+Format = Literal[
+    "full",
+    "concise",
+    "json",
+    "json-lines",
+    "github",
+    "gitlab",
+    "sarif",
+    "junit",
+    "rdjson",
+    "pylint",
+    "azure",
+    "markdown",
+]
 
 MAX_SECONDS = 86_400
 DEFAULT_EXCLUDE = (

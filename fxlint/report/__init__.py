@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from importlib import import_module
 from pathlib import Path
 
 from fxlint.config import Format
@@ -29,15 +30,7 @@ class Options:
 
 
 def renderer(output_format: Format) -> Callable[[Report, Options], str]:
-    """The function of a format; what it needs is imported here and not before."""
-    if output_format == "full":
-        from fxlint.report.full import render
-    elif output_format == "concise":
-        from fxlint.report.concise import render
-    elif output_format == "json":
-        from fxlint.report.json import render
-    elif output_format == "github":
-        from fxlint.report.github import render
-    else:
-        from fxlint.report.sarif import render
+    """The function of a format, in the module of its name; what it needs is imported here and not before."""
+    module = import_module(f"fxlint.report.{output_format.replace('-', '_')}")
+    render: Callable[[Report, Options], str] = module.render
     return render

@@ -14,8 +14,9 @@ def render(report: Report, options: Options) -> str:
 
 
 def line(finding: Finding) -> str:
-    """One finding; at the end its severity, and ``confirmed`` where the tracer met it there."""
+    """One finding; at the end its severity, and what the tracer says to it where it says anything."""
     place = finding.location
-    proof = ", confirmed" if finding.confirmation.status == "confirmed" else ""
+    status = finding.confirmation.status
+    proof = "" if status == "unconfirmed" else f", {status}"
     said = f"{finding.code} {one_line(finding.message)} ({finding.severity}{proof})"
     return f"{printable(place.path)}:{place.line}:{place.column}: {said}"

@@ -21,6 +21,9 @@ _MARGIN = f"{'':>7} | "
 """What stands before a row of a code frame that is no line of the file."""
 _MAX_FRAME = 4
 _MAX_MODULES = 3
+_MAX_CONDITIONS = 3
+_FIRST_STEPS, _LAST_STEPS = 3, 5
+"""The steps of a long chain that are told: where the value comes from, and how it gets to the construct."""
 _MAX_TRACED = 2
 
 
@@ -69,8 +72,7 @@ class _Page:
         if finding.modules:
             self._paragraph("tracing", _modules(finding.modules))
         if finding.certainty == "conditional":
-            configuration = ", ".join(f"`{one_line(text)}`" for text in finding.depends_on)
-            self._paragraph("if", f"depends on {configuration or 'the configuration'}")
+            self._paragraph("if", f"depends on {_conditions(finding.depends_on) or 'the configuration'}")
         self._paragraph("tracer", _status(finding.confirmation))
         for suggestion in _worth_showing(finding):
             self._suggestion(suggestion)
@@ -193,7 +195,18 @@ def _chain(finding: Finding) -> str:
         same = place.path == finding.location.path
         return f"`{one_line(link.text)}` ({'line ' if same else printable(place.path) + ':'}{place.line})"
 
-    return " -> ".join(step(link) for link in finding.provenance)
+    steps = [step(link) for link in finding.provenance]
+    if len(steps) > _FIRST_STEPS + _LAST_STEPS:
+        left_out = len(steps) - _FIRST_STEPS - _LAST_STEPS
+        steps[_FIRST_STEPS:-_LAST_STEPS] = [f"{left_out} more"]
+    return " -> ".join(steps)
+
+
+def _conditions(texts: tuple[str, ...]) -> str:
+    """The first conditions: a long chain of branches would tell all those before it at each one."""
+    shown = ", ".join(f"`{one_line(text)}`" for text in texts[:_MAX_CONDITIONS])
+    more = len(texts) - _MAX_CONDITIONS
+    return f"{shown} and {more} more" if more > 0 else shown
 
 
 def _modules(modules: tuple[str, ...]) -> str:

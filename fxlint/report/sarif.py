@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-import hashlib
 import json
-from collections import Counter
-from pathlib import Path, PurePosixPath
 from typing import Any
-from urllib.parse import quote
 
 from fxlint import __version__
 from fxlint.findings import Finding, Location, Problem, Report, Severity
 from fxlint.report import Options
+from fxlint.report.identity import fingerprints, uri
 from fxlint.report.summary import standing
 from fxlint.report.text import one_line
 from fxlint.rules import Rule
@@ -27,7 +24,7 @@ def render(report: Report, options: Options) -> str:
     rules = list(options.rules)
     index = {rule.code: number for number, rule in enumerate(rules)}
     findings = standing(report)
-    prints = _fingerprints(findings, options)
+    prints = fingerprints(findings, options)
     run = {
         "tool": {
             "driver": {
@@ -95,7 +92,7 @@ def _notification(problem: Problem, options: Options) -> dict[str, Any]:
         "message": {"text": one_line(problem.message)},
     }
     if problem.path:
-        place: dict[str, Any] = {"artifactLocation": {"uri": _uri(problem.path, options.base)}}
+        place: dict[str, Any] = {"artifactLocation": {"uri": uri(problem.path, options.base)}}
         if problem.line is not None:
             place["region"] = {"startLine": problem.line}
         told["locations"] = [{"physicalLocation": place}]
@@ -104,7 +101,7 @@ def _notification(problem: Problem, options: Options) -> dict[str, Any]:
 
 def _physical(location: Location, options: Options) -> dict[str, Any]:
     return {
-        "artifactLocation": {"uri": _uri(location.path, options.base)},
+        "artifactLocation": {"uri": uri(location.path, options.base)},
         "region": {
             "startLine": location.line,
             "startColumn": location.column,
@@ -112,30 +109,3 @@ def _physical(location: Location, options: Options) -> dict[str, Any]:
             "endColumn": location.end_column,
         },
     }
-
-
-def _uri(path: str, base: Path) -> str:
-    """Relative to ``base`` where the file lies below it, which is what code scanning needs; else a file: URI."""
-    pure = PurePosixPath(path)
-    if pure.is_absolute():
-        if not pure.is_relative_to(base.as_posix()):
-            return "file://" + quote(path, errors="surrogateescape")
-        pure = pure.relative_to(base.as_posix())
-    return quote(pure.as_posix(), errors="surrogateescape")
-
-
-def _fingerprints(findings: tuple[Finding, ...], options: Options) -> list[str]:
-    """Stable under edits elsewhere in the file: rule, file, roots and the text of the line, not its number.
-
-    The n-th of several that agree in all of these is told apart by n.
-    """
-    seen: Counter[tuple[str, ...]] = Counter()
-    prints: list[str] = []
-    for finding in findings:
-        place = finding.location
-        text = (options.sources.line(place.path, place.line) or "").strip()
-        qualnames = sorted(module.rpartition("::")[2] for module in finding.modules)
-        key = (finding.code, _uri(place.path, options.base), *qualnames, text)
-        prints.append(hashlib.sha256("\0".join((*key, str(seen[key]))).encode("utf-8", "replace")).hexdigest()[:32])
-        seen[key] += 1
-    return prints

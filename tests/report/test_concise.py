@@ -11,7 +11,8 @@ def test_the_whole_output(report, options, golden):
 
 def test_every_line_has_the_form_that_editors_parse(report, options):
     rows = render(report, options).splitlines()
-    assert all(re.fullmatch(r"[^:]+:\d+:\d+: FX\d{3} .+ \((error|warning|info)(, confirmed)?\)", row) for row in rows)
+    form = re.compile(r"[^:]+:\d+:\d+: FX\d{3} .+ \((error|warning|info)(, (confirmed|unreached))?\)")
+    assert all(form.fullmatch(row) for row in rows)
 
 
 def test_a_refuted_finding_has_no_line(report, options):

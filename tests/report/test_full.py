@@ -17,6 +17,7 @@ from fxlint.findings import (
     Predicted,
     Report,
     Root,
+    Step,
     Suggestion,
 )
 from fxlint.report.full import render
@@ -185,3 +186,13 @@ class TestSuggestions:
     def test_without_confirm_every_suggestion_stands(self, options):
         page = self.page(options, *(Suggestion("rewrite", text) for text in ("one way", "another way")))
         assert page.count("help:") == 2
+
+
+def test_a_long_chain_and_many_conditions_are_told_in_part(options):
+    place = Location("pkg/model.py", 6, 12, 6, 23)
+    steps = tuple(Step(replace(place, line=number), f"s{number}") for number in range(1, 21))
+    conditions = tuple(f"c{number}" for number in range(1, 9))
+    long = Finding("FX101", "r", "error", place, "m", "bool.if", ("a::N",), "conditional", conditions, steps)
+    text = " ".join(render(Report(1, (), (long,)), options).split())
+    assert "`s3` (line 3) -> 12 more -> `s16` (line 16)" in text
+    assert "depends on `c1`, `c2`, `c3` and 5 more" in text
