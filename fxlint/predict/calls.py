@@ -147,12 +147,13 @@ def call(vm: Machine, frame: Frame, callee: Value, args: Arguments, node: ast.AS
         kept = [option for option in callee.options if not (isinstance(option, Const) and option.value is None)]
         if len(kept) < len(callee.options) and kept and callee.options[0] not in kept and not vm.unlikely:
             vm.fork(node, lambda: _call_none(vm, node), lambda: True)
-        meant = [option for option in kept if _accepts(vm, option, args)] or kept or callee.options
+        usual = callee.options[: callee.likely]
+        meant = [option for option in kept if option in usual or _accepts(vm, option, args)] or kept or callee.options
         *known, last = meant
         if isinstance(last, Unknown) and known:
             probably = known[0] if len(known) == 1 else Union(known)
             return _call_unknown(vm, frame, Unknown(last.maybe, likely=probably), args, node)
-        likely = sum(option in meant for option in callee.options[: callee.likely])
+        likely = sum(option in meant for option in usual)
         return each(vm, meant, lambda option: call(vm, frame, option, args, node), node, likely)
     if isinstance(callee, Unknown):
         return _call_unknown(vm, frame, callee, args, node)

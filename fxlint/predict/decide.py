@@ -430,6 +430,8 @@ def member(vm: Machine, frame: Frame, left: Value, right: Value, node: ast.AST) 
         return UNKNOWN
     if isinstance(right, Union):
         return _agree([member(vm, frame, left, option, node) for option in right.options])
+    if isinstance(right, Unknown) and isinstance(left, Traced):
+        return _member_of_unknown(vm, frame, left, right, node)
     if isinstance(right, Instance) and right.children is not None:
         right = right.children
     if isinstance(right, Sequence):
@@ -459,6 +461,18 @@ def member(vm: Machine, frame: Frame, left: Value, right: Value, node: ast.AST) 
         if isinstance(method, Function):
             return calls.invoke(vm, frame, method, [right, left], node)
     return UNKNOWN
+
+
+def _member_of_unknown(vm: Machine, frame: Frame, left: Traced, right: Unknown, node: ast.AST) -> Value:
+    """A list and a tuple compare the Proxy with what they hold; a set and a dictionary only hash it."""
+    container = node.comparators[-1] if isinstance(node, ast.Compare) else node
+    usual = Sequence("tuple", [UNKNOWN]) if right.likely is None else right.likely
+    return vm.choose(
+        container,
+        lambda: member(vm, frame, left, usual, node),
+        lambda: UNKNOWN,
+        likely=None if right.likely is None else True,
+    )
 
 
 def _among(vm: Machine, value: Value, items: list[Value], more: bool) -> Value:

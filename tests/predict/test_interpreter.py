@@ -1387,6 +1387,71 @@ def test_of_several_possible_layers_those_whose_signature_does_not_fit_are_not_m
     )
 
 
+def test_the_layer_of_the_default_configuration_is_meant_even_where_its_signature_does_not_fit(tmp_path):
+    check(
+        tmp_path,
+        """
+        class Plain(nn.Module):
+            def forward(self, x):
+                return x
+
+        class Timed(nn.Module):
+            def forward(self, x, time):
+                return x + time
+
+        class Net(nn.Module):
+            def __init__(self, timed=False):
+                super().__init__()
+                if timed:
+                    self.norm = Timed()
+                else:
+                    self.norm = Plain()
+
+            def forward(self, x, time=None):
+                if time is None:
+                    return self.norm(x)
+                return self.norm(x, time)  # maybe
+        """,
+        "depends",
+    )
+
+
+def test_membership_of_a_proxy_in_what_is_not_known_depends_on_what_that_is(tmp_path):
+    check(
+        tmp_path,
+        """
+        class Net(nn.Module):
+            def __init__(self, config, sizes=(2, 4)):
+                super().__init__()
+                self.scales = config.scales
+                self.sizes = sizes
+
+            def forward(self, x, size):
+                assert size in self.sizes  # maybe
+                if size not in self.scales:  # maybe
+                    x = x * 2
+                return x
+        """,
+        "depends",
+    )
+
+
+def test_a_proxy_is_not_found_in_the_names_of_a_dictionary_that_is_the_default(tmp_path):
+    check(
+        tmp_path,
+        """
+        class Net(nn.Module):
+            def __init__(self, names={"a": 1}):
+                super().__init__()
+                self.names = names
+
+            def forward(self, x, name):
+                return x * 2 if name in self.names else x
+        """,
+        "traces",
+    )
+
+
 @pytest.mark.parametrize("name", library.RETURN_THEIR_MODULE)
 def test_functions_that_change_a_module_return_it(name):
     path, _, attribute = name.rpartition(".")
