@@ -122,6 +122,8 @@ def _event(met: Met, node: ast.AST, parents: tuple[ast.AST, ...]) -> str:
         return "setitem.augmented"
     if family == "raise" and met.error is not None and met.error.type == "AttributeError":
         return "raise.attribute"
+    if family == "raise" and met.error is not None and met.error.type in {"NameError", "UnboundLocalError"}:
+        return "raise.name"
     return _DEFAULT[family]
 
 

@@ -9,7 +9,7 @@ from typing import Final
 
 from fxlint.predict import calls, classes, names, signatures
 from fxlint.predict.arguments import Arguments
-from fxlint.predict.machine import Machine
+from fxlint.predict.machine import Guard, Machine
 from fxlint.predict.scopes import Frame
 from fxlint.predict.values import (
     MAYBE,
@@ -23,6 +23,7 @@ from fxlint.predict.values import (
     Descriptor,
     External,
     Function,
+    Globals,
     Instance,
     Mapping,
     Namespace,
@@ -58,6 +59,8 @@ def load(vm: Machine, frame: Frame, owner: Value, name: str, node: ast.AST) -> V
         return _of_traced(vm, owner, name, node)
     if isinstance(owner, Instance):
         return of_instance(vm, frame, owner, name, node)
+    if isinstance(owner, Namespace) and name == "__dict__":
+        return Globals(owner.module)
     if isinstance(owner, Namespace):
         value = names.member(vm, owner.module, name)
         return value if value is not None else UNKNOWN
@@ -78,7 +81,7 @@ def load(vm: Machine, frame: Frame, owner: Value, name: str, node: ast.AST) -> V
         if name in owner.fields and owner.fields.index(name) < len(owner.items):
             return owner.items[owner.fields.index(name)]
         return Bound(External(f"builtins.{owner.kind}.{name}"), owner)
-    if isinstance(owner, Mapping):
+    if isinstance(owner, (Mapping, Globals)):
         return Bound(External(f"builtins.dict.{name}"), owner)
     if isinstance(owner, Const):
         return _of_constant(vm, owner, name, node)
@@ -193,6 +196,9 @@ def of_instance(vm: Machine, frame: Frame, owner: Instance, name: str, node: ast
         return calls.call(vm, frame, found.function, Arguments([owner]), node)
     value = owner.attributes.get(name)
     if value is not None:
+        missing = missing_if(owner, name)
+        if missing is not None and found is None and not vm.guards and not any(f.loops for f in vm.frames):
+            vm.event_if(missing[0], "raise.attribute", node, "AttributeError", unlikely=missing[1])
         return as_seen(vm, owner, value, node)
     if name == "__class__":
         return owner.cls
@@ -216,6 +222,14 @@ def of_instance(vm: Machine, frame: Frame, owner: Instance, name: str, node: ast
     if library_base is not None:
         return Bound(External(f"{library_base}.{name}"), owner)
     return UNKNOWN
+
+
+def missing_if(owner: Instance, name: str) -> tuple[Guard, bool] | None:
+    """The condition under which an object has not got an attribute, and whether that is unlikely."""
+    if name not in owner.attributes.partial:
+        return None
+    value, guard, unlikely = owner.attributes.partial[name]
+    return (guard, unlikely) if owner.attributes.get(name) is value else None
 
 
 def _dictionary(vm: Machine, owner: Instance) -> Mapping:
@@ -304,4 +318,5 @@ def store(vm: Machine, frame: Frame, owner: Value, name: str, value: Value, node
         classes.register(value)
     if vm.tracing and holds_traced(value):
         vm.note("silent.state", node)
+    owner.attributes.partial.pop(name, None)
     vm.heap.put(owner.attributes, name, value)

@@ -11,7 +11,7 @@ from typing import Final
 from fxlint.predict import classes, containers, evaluate, library, memo, modules, statements
 from fxlint.predict.arguments import Arguments
 from fxlint.predict.machine import MAX_DEPTH, Machine, PathEnd, Stopped, Unwind
-from fxlint.predict.scopes import Frame, Scope
+from fxlint.predict.scopes import Exit, Frame, Scope
 from fxlint.predict.values import (
     MAYBE,
     NONE,
@@ -162,14 +162,22 @@ def call(vm: Machine, frame: Frame, callee: Value, args: Arguments, node: ast.AS
     return MAYBE if args.may_hold_traced() else UNKNOWN
 
 
+def refuse_default_none(vm: Machine, value: Value, node: ast.AST) -> None:
+    """A value that must not be None here is None in the default configuration, and no condition has ruled that out."""
+    if isinstance(value, Unknown) and value.is_none is None and value.truth is None and not value.maybe:
+        likely = value.likely
+        if isinstance(likely, Const) and likely.value is None and vm.tracing and not vm.unlikely:
+            vm.fork(node, lambda: _call_none(vm, node), lambda: True)
+
+
 def _call_none(vm: Machine, node: ast.AST) -> bool:
-    """What is called is None in the default configuration, and no condition has ruled that out."""
     vm.event("raise.type", node, exception="TypeError")
     return True
 
 
 def _call_unknown(vm: Machine, frame: Frame, callee: Unknown, args: Arguments, node: ast.AST) -> Value:
     likely = callee.likely
+    refuse_default_none(vm, callee, node)
     if likely is not None and not isinstance(likely, (Unknown, Const, Sequence, Mapping, Tensor, Super, Namespace)):
         return vm.choose(
             node.func if isinstance(node, ast.Call) else node,
@@ -409,7 +417,15 @@ def _result(vm: Machine, frame: Frame, falls: bool, entries: list[int]) -> Value
     _settle(vm, frame, falls)
     alive = [leaving for leaving in frame.exits if not leaving.failed]
     vm.failed = not alive
-    return join_all(leaving.value for leaving in alive or frame.exits)
+    return _joined(alive or frame.exits)
+
+
+def _joined(exits: list[Exit]) -> Value:
+    """What is returned: in the default configuration what the likeliest ways out return."""
+    least = min(leaving.unlikely for leaving in exits)
+    likely = join_all(leaving.value for leaving in exits if leaving.unlikely == least)
+    others = [leaving.value for leaving in exits if leaving.unlikely > least]
+    return join(likely, join_all(others), likely) if others else likely
 
 
 def _settle(vm: Machine, frame: Frame, falls: bool) -> None:

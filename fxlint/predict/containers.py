@@ -6,7 +6,7 @@ import ast
 from collections.abc import Hashable
 from typing import Any, Final
 
-from fxlint.predict import attributes, calls, classes, evaluate, library
+from fxlint.predict import attributes, calls, classes, evaluate, library, names
 from fxlint.predict.machine import Machine
 from fxlint.predict.scopes import Frame
 from fxlint.predict.values import (
@@ -19,6 +19,7 @@ from fxlint.predict.values import (
     Const,
     External,
     Function,
+    Globals,
     Instance,
     Mapping,
     Sequence,
@@ -69,6 +70,7 @@ def iterate(
     if isinstance(value, Tensor):
         return Sequence("tuple", [], REAL_TENSOR)
     if isinstance(value, Unknown):
+        calls.refuse_default_none(vm, value, node)
         likely = value.likely
         if isinstance(likely, Sequence) and likely.items and likely.rest is None and not value.maybe:
             items = [Unknown(likely=item) if isinstance(item, Const) else item for item in likely.items]
@@ -306,6 +308,10 @@ def item(vm: Machine, frame: Frame, container: Value, key: Value, node: ast.AST)
         return calls.each(vm, container.options, lambda option: item(vm, frame, option, key, node), node)
     if isinstance(container, Const):
         return _constant_item(vm, container, key, node)
+    if isinstance(container, Globals):
+        return global_item(vm, container, key) or UNKNOWN
+    if isinstance(container, External) and container.name == "sys.modules":
+        return names.import_module(vm, str(key.value)) if isinstance(key, Const) else UNKNOWN
     if isinstance(container, (Class, External)):
         return container  # a subscripted generic: List[int]
     if isinstance(container, Unknown):
@@ -314,6 +320,7 @@ def item(vm: Machine, frame: Frame, container: Value, key: Value, node: ast.AST)
         if isinstance(key, Traced):
             vm.unresolvable("subscript by a traced value", node)
             return UNKNOWN
+        calls.refuse_default_none(vm, container, node)
         if isinstance(container.likely, (Sequence, Mapping, Const)):
             with vm.untraced():
                 likely = item(vm, frame, container.likely, likely_of(key) or UNKNOWN, node)
@@ -323,6 +330,15 @@ def item(vm: Machine, frame: Frame, container: Value, key: Value, node: ast.AST)
         vm.event("raise.type", node, exception="TypeError")
         return UNKNOWN
     return UNKNOWN
+
+
+def global_item(vm: Machine, container: Globals, key: Value) -> Value | None:
+    """``globals()[key]``; None where the module has no such name."""
+    if isinstance(key, Const):
+        return names.member(vm, container.module, str(key.value))
+    likely = likely_of(key)
+    found = names.member(vm, container.module, str(likely.value)) if isinstance(likely, Const) else None
+    return UNKNOWN if found is None else Unknown(likely=found)
 
 
 def _constant_item(vm: Machine, container: Const, key: Value, node: ast.AST) -> Value:

@@ -25,6 +25,7 @@ from fxlint.predict.values import (
     Decorated,
     External,
     Function,
+    Globals,
     Instance,
     Mapping,
     Namespace,
@@ -383,6 +384,9 @@ def equal(vm: Machine, frame: Frame, op: ast.cmpop, left: Value, right: Value, n
         if equality is not None:
             outcome = equality == isinstance(op, ast.Eq)
             return answer(outcome) if is_of_tracing(left) or is_of_tracing(right) else const(outcome)
+    else:
+        for operand in (left, right):
+            calls.refuse_default_none(vm, operand, node)
     answered = is_answer(left) or is_answer(right)
     likely_left, likely_right = likely_of(left), likely_of(right)
     if isinstance(likely_left, Const) and isinstance(likely_right, Const):
@@ -453,6 +457,9 @@ def member(vm: Machine, frame: Frame, left: Value, right: Value, node: ast.AST) 
         return _among(vm, left, [pair[0] for pair in right.items.values()], right.rest is not None)
     if isinstance(left, Const) and isinstance(right, Const):
         return evaluate.fold(lambda one, other: one in other, left, right)
+    if isinstance(right, Globals):
+        found = containers.global_item(vm, right, left)
+        return Unknown(likely=const(found is not None)) if not isinstance(left, Const) else const(found is not None)
     if isinstance(right, Class) and classes.is_enum(vm, right):
         members = list(classes.enum_members(vm, right))
         return TRUE if any(left is one for one in members) else UNKNOWN
@@ -460,6 +467,7 @@ def member(vm: Machine, frame: Frame, left: Value, right: Value, node: ast.AST) 
         method = classes.find(vm, right.cls, "__contains__")
         if isinstance(method, Function):
             return calls.invoke(vm, frame, method, [right, left], node)
+    calls.refuse_default_none(vm, right, node)
     return UNKNOWN
 
 
@@ -532,6 +540,10 @@ def _refine_comparison(vm: Machine, frame: Frame, test: ast.Compare, positive: b
             _narrow(vm, frame, test.left, lambda value: known if isinstance(value, Unknown) else value)
         elif isinstance(right.value, (str, int)):
             _narrow(vm, frame, test.left, lambda value: _without(value, right.value))
+    elif isinstance(op, (ast.Is, ast.IsNot, ast.Eq, ast.NotEq)) and isinstance(right, (ast.Name, ast.Attribute)):
+        wanted = evaluate.expression(vm, frame, right)
+        if isinstance(wanted, (Class, External)):
+            _narrow(vm, frame, test.left, lambda value: _by_identity(vm, value, wanted, positive))
 
 
 def _narrow(vm: Machine, frame: Frame, place: ast.expr, change: Callable[[Value], Value]) -> None:
@@ -594,6 +606,13 @@ def _without(value: Value, excluded: object) -> Value:
         kept = [o for o in value.options if not (isinstance(o, Const) and o.value == excluded)]
         return _union(kept, value)
     return value
+
+
+def _by_identity(vm: Machine, value: Value, wanted: Class | External, positive: bool) -> Value:
+    """The value, known to be that class or not."""
+    if isinstance(value, Union):
+        return _union([o for o in value.options if _equality(vm, o, wanted) in (None, positive)], value)
+    return wanted if positive else value
 
 
 def _by_class(vm: Machine, value: Value, wanted: Value, positive: bool) -> Value:

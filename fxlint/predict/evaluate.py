@@ -83,6 +83,9 @@ def function(
 
 def _name(vm: Machine, frame: Frame, node: ast.Name) -> Value:
     value = names.lookup(vm, frame, node.id)
+    if value is UNKNOWN and vm.tracing and (exception := names.unbound(vm, frame, node.id)) is not None:
+        vm.event("raise.name", node, exception=exception)
+        return MAYBE
     if (
         isinstance(value, External)
         and value.name.startswith("math.")
@@ -232,6 +235,8 @@ def binary(vm: Machine, frame: Frame, op: ast.operator, left: Value, right: Valu
         return containers.combine(op, left, right)
     if isinstance(left, Mapping) and isinstance(right, Mapping) and isinstance(op, ast.BitOr):
         return Mapping({**left.items, **right.items}, left.rest if left.rest is not None else right.rest)
+    for operand in (left, right):
+        calls.refuse_default_none(vm, operand, node)
     answered = is_answer(left) or is_answer(right)
     likely_left, likely_right = likely_of(left), likely_of(right)
     if isinstance(likely_left, Const) and isinstance(likely_right, Const):

@@ -35,6 +35,7 @@ from fxlint.predict.values import (
     Descriptor,
     External,
     Function,
+    Globals,
     Instance,
     Mapping,
     Namespace,
@@ -333,6 +334,8 @@ def method(vm: Machine, frame: Frame, receiver: Value, name: str, args: Argument
         return _mapping_method(vm, frame, receiver, name, args, node)
     if isinstance(receiver, Tensor):
         return _tensor_method(vm, receiver, name, args, node)
+    if isinstance(receiver, Globals):
+        return _globals_method(vm, receiver, name, args)
     if isinstance(receiver, Const):
         return _constant_method(vm, frame, receiver, name, args, node)
     if isinstance(receiver, Union):
@@ -423,7 +426,7 @@ def _sequence_method(vm: Machine, frame: Frame, receiver: Sequence, name: str, a
             vm.heap.refill(receiver, [], join_all(receiver.members()) if receiver.items or receiver.rest else UNKNOWN)
         return NONE
     if name in {"index", "count"} and first is not None:
-        if isinstance(first, Traced) and receiver.items:
+        if isinstance(first, Traced) and (receiver.items or (receiver.rest is not None and not receiver.optional)):
             vm.event("bool.call", node, origin=first.origin, callee=name)
         return UNKNOWN
     if name == "_asdict" or name == "_replace":
@@ -490,6 +493,13 @@ def _mapping_method(vm: Machine, frame: Frame, receiver: Mapping, name: str, arg
     if name == "__contains__" and first is not None:
         return decide.member(vm, frame, first, receiver, node)
     return MAYBE if args.may_hold_traced() else UNKNOWN
+
+
+def _globals_method(vm: Machine, receiver: Globals, name: str, args: Arguments) -> Value:
+    key = args.get(0, "key")
+    if name not in {"get", "__getitem__"} or key is None:
+        return UNKNOWN
+    return containers.global_item(vm, receiver, key) or args.get(1, "default") or NONE
 
 
 def _lookup(
@@ -606,8 +616,10 @@ def _hasattr(vm: Machine, frame: Frame, args: Arguments, node: ast.AST) -> Value
     if not isinstance(name, Const) or not isinstance(name.value, str):
         return UNKNOWN
     if isinstance(value, Instance):
-        if name.value in value.attributes or classes.find(vm, value.cls, name.value) is not None:
+        if classes.find(vm, value.cls, name.value) is not None:
             return TRUE
+        if name.value in value.attributes:
+            return TRUE if attributes.missing_if(value, name.value) is None else UNKNOWN
         return UNKNOWN if value.open or classes.is_module(vm, value) else _absent(vm, value, name.value)
     if isinstance(value, (Const, Class)):
         present = _present(vm, value, name.value)
@@ -649,6 +661,9 @@ def _getattr(vm: Machine, frame: Frame, args: Arguments, node: ast.AST) -> Value
         return default if default is not None else UNKNOWN
     if isinstance(owner, Traced):
         return vm.traced(node, owner)
+    likely = likely_of(name)
+    if isinstance(owner, (Namespace, External, Class)) and isinstance(likely, Const) and isinstance(likely.value, str):
+        return Unknown(likely=attributes.load(vm, frame, owner, likely.value, node))
     if isinstance(owner, Instance) and classes.is_module(vm, owner):
         kept = [v for v in owner.attributes.values() if classes.is_module(vm, v)]
         return join_all(kept) if kept else UNKNOWN
@@ -660,8 +675,10 @@ def _present(vm: Machine, owner: Value, name: str) -> bool | None:
     if isinstance(owner, Traced):
         return True
     if isinstance(owner, Instance):
-        if name in owner.attributes or classes.find(vm, owner.cls, name) is not None:
+        if classes.find(vm, owner.cls, name) is not None:
             return True
+        if name in owner.attributes:
+            return True if attributes.missing_if(owner, name) is None else None
         if isinstance(owner.cls, Class) and owner.cls.complete and not owner.open:
             return vm.facts.attribute(vm, owner, name) is not None
         return None
@@ -974,7 +991,17 @@ def _callable(vm: Machine, frame: Frame, args: Arguments, node: ast.AST) -> Valu
         return measured(vm, "builtins.callable", args, node)
     if isinstance(value, (Function, Bound, Class, Partial, Decorated)):
         return TRUE
+    if isinstance(value, Unknown) and value.likely is not None and value.likely is not value:
+        return Unknown(likely=likely_of(_callable(vm, frame, Arguments([value.likely]), node)))
     return FALSE if isinstance(value, (Const, Sequence, Mapping, Tensor)) else UNKNOWN
+
+
+def _globals(vm: Machine, frame: Frame, args: Arguments, node: ast.AST) -> Value:
+    """``globals()``, and ``vars(module)``."""
+    owner = args.get(0, "object")
+    if owner is None:
+        return Globals(frame.scope.module)
+    return attributes.load(vm, frame, owner, "__dict__", node)
 
 
 def _nothing(vm: Machine, frame: Frame, args: Arguments, node: ast.AST) -> Value:
@@ -1230,6 +1257,8 @@ _MODELS: Final[dict[str, Model]] = {
     "builtins.print": _print,
     "builtins.type": _type,
     "builtins.callable": _callable,
+    "builtins.globals": _globals,
+    "builtins.vars": _globals,
     "builtins.super": _super,
     "builtins.bool": _bool,
     "builtins.int": _converted("builtins.int", int),

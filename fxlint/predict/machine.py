@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Final, NoReturn
 
 from fxlint.predict.heap import Changes, Heap
 from fxlint.predict.scopes import Exit, Frame, ModuleScope
-from fxlint.predict.values import MAYBE, TRUE, UNKNOWN, Instance, Origin, Traced, Unknown, Value, join
+from fxlint.predict.values import MAYBE, TRUE, UNKNOWN, Attributes, Instance, Origin, Traced, Unknown, Value, join
 from fxlint.project.source import SourceFile
 from fxlint.tracing import STOCK, Tracing
 
@@ -127,6 +127,7 @@ class Machine:
         self.foreign: int | None = None  # guards of the path on which a package that is not linted was entered
         self.generators: dict[ast.AST, bool] = {}
         self.names_in: dict[ast.AST, frozenset[str]] = {}
+        self.assigned_in: dict[ast.AST, frozenset[str]] = {}
         self.local_reads = 0  # of names whose meaning depends on the root
 
     # -- a root -------------------------------------------------------------------------------------------------
@@ -240,6 +241,14 @@ class Machine:
         if self.foreign is not None and len(self.guards) <= self.foreign:
             raise Stopped
 
+    def event_if(self, guard: Guard, kind: str, node: ast.AST, exception: str, unlikely: bool) -> None:
+        """What happens in one configuration only: the path goes on in the others."""
+        if self.tracing and not self.is_caught(exception):
+            self.unlikely += unlikely
+            with self.guarded(guard):
+                self.record(self._event(kind, node, None, exception, "", swallowed=False))
+            self.unlikely -= unlikely
+
     def note(self, kind: str, node: ast.AST, *, origin: Origin | None = None, callee: str = "") -> None:
         """Something worth telling that does not stop the tracer."""
         if self.tracing:
@@ -342,8 +351,14 @@ class Machine:
                 alive = second if first.failed else first
                 self.heap.apply(alive.changes)
             else:
+                partial = [
+                    *self._partial(first.changes, second.changes, Guard(source, node, False, traced), likely is True),
+                    *self._partial(second.changes, first.changes, Guard(source, node, True, traced), likely is False),
+                ]
                 self.heap.merge(first.changes, second.changes, likely)
                 self.failed = first.failed
+                for target, name, missing, unlikely in partial:
+                    target.partial[name] = (target[name], missing, unlikely)
             return True
         for branch, other in ((first, second), (second, first)):
             if branch.falls:
@@ -361,6 +376,14 @@ class Machine:
         frame.divided = not first.falls and not second.falls
         return not frame.divided
 
+    def _partial(
+        self, one: Changes, other: Changes, missing: Guard, unlikely: bool
+    ) -> Iterator[tuple[Attributes, str, Guard, bool]]:
+        """The attributes that only one side of a condition has set, and the other side, on which they are missing."""
+        for place, (target, key, _) in one.items() if not self.tracing else ():
+            if isinstance(target, Attributes) and place not in other and key not in target:
+                yield target, str(key), missing, unlikely
+
     def _all_refused(self, raises: tuple[Event, ...]) -> None:
         """Both sides end in a raise: so does the path before the fork, for certain where nothing else guards it."""
         if self.guards or not raises or not self.tracing:
@@ -368,7 +391,7 @@ class Machine:
         for event in raises:
             self.record(replace(event, first=not self.failed))
         self.failed = True
-        self.frame.exits.append(Exit(MAYBE, failed=True))
+        self.frame.exits.append(Exit(MAYBE, failed=True, unlikely=self.unlikely))
 
     def choose(
         self,

@@ -22,6 +22,7 @@ from fxlint.predict.values import (
     Descriptor,
     External,
     Function,
+    Globals,
     Instance,
     Mapping,
     Namespace,
@@ -91,6 +92,8 @@ def _key(value: Value, depth: int) -> Hashable:
         return ("E", value.name, value.patched)
     if isinstance(value, (Instance, Function, Class, Namespace, Descriptor, Decorated)):
         return id(value)
+    if isinstance(value, Globals):
+        return ("G", id(value.module))
     if depth == 0:
         raise Unkeyable
     if isinstance(value, Sequence):

@@ -49,6 +49,63 @@ def lookup(vm: Machine, frame: Frame, name: str) -> Value:
     return global_name(vm, frame.scope.module, name) or builtin(name)
 
 
+def unbound(vm: Machine, frame: Frame, name: str) -> str | None:
+    """The exception that reading the name raises: of a local variable that nothing on this path has assigned, or of a
+    global that is the import of what its own package has not got, such as an extension that was not compiled.
+    """
+    if name in frame.outer_names or frame.scope.find(name) is not None:
+        return None
+    if frame.function is not None and name in _assigned(vm, frame.function.node):
+        return "UnboundLocalError"
+    bindings = frame.scope.module.index.bindings.get(name, ())
+    lacking = bool(bindings) and all(b.needs and _lacks(vm, b, frame.scope.module) for b in bindings)
+    return "NameError" if lacking else None
+
+
+def _assigned(vm: Machine, function: ast.AST) -> frozenset[str]:
+    """The local variables of a function that its body binds by assignments and loops alone."""
+    if function not in vm.assigned_in:
+        plain: set[str] = set()
+        other: set[str] = set()
+        pending = list(ast.iter_child_nodes(function))
+        while pending:
+            node = pending.pop()
+            if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):
+                plain.add(node.id)
+            elif isinstance(node, (ast.Global, ast.Nonlocal)):
+                other.update(node.names)
+            elif isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)):
+                other.add(node.name)
+            elif isinstance(node, (ast.Import, ast.ImportFrom)):
+                other.update(alias.asname or alias.name.partition(".")[0] for alias in node.names)
+            elif isinstance(node, ast.NamedExpr) and isinstance(node.target, ast.Name):
+                other.add(node.target.id)
+            elif isinstance(node, (ast.ExceptHandler, ast.MatchAs, ast.MatchStar)) and node.name is not None:
+                other.add(node.name)
+            if not isinstance(node, _SCOPES):
+                pending.extend(ast.iter_child_nodes(node))
+        vm.assigned_in[function] = frozenset(plain - other)
+    return vm.assigned_in[function]
+
+
+_SCOPES: Final = (
+    ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef, ast.Lambda,
+    ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp,
+)  # fmt: skip
+
+
+def _lacks(vm: Machine, binding: Binding, module: ModuleScope) -> bool:
+    """Whether the import that makes the binding asks a package of the project for a name that is not there."""
+    found = binding.imported
+    if found is None or found.name is None:
+        return False
+    scope = module_scope(vm, found.module)
+    if scope is None or not scope.index.is_package or scope.index.stars:
+        return False
+    name = f"{found.module}.{found.name}"
+    return found.name not in scope.index.bindings and module_scope(vm, name) is None and not vm.project.exists(name)
+
+
 def builtin(name: str) -> Value:
     if name == "__debug__":
         return TRUE  # without -O

@@ -55,8 +55,11 @@ class Scope:
 
 @dataclass(eq=False, slots=True)
 class Exit:
+    """A way out of a function. ``unlikely``: conditions on it that the default configuration does not meet."""
+
     value: Value
     failed: bool
+    unlikely: int
 
 
 @dataclass(eq=False, slots=True)

@@ -7,7 +7,7 @@ import builtins
 from collections.abc import Callable, Iterable
 from typing import Any, Final
 
-from fxlint.predict import calls, classes, containers, decide, evaluate, library, names
+from fxlint.predict import attributes, calls, classes, containers, decide, evaluate, library, names
 from fxlint.predict.machine import Handler, Machine, PathEnd, Unwind
 from fxlint.predict.scopes import Exit, Frame, Loop
 from fxlint.predict.values import (
@@ -41,7 +41,7 @@ def block(vm: Machine, frame: Frame, body: Iterable[ast.stmt]) -> bool:
 
 
 def exit_now(vm: Machine, value: Value) -> Exit:
-    return Exit(value, vm.failed)
+    return Exit(value, vm.failed, vm.unlikely)
 
 
 def is_generator(vm: Machine, function: Function) -> bool:
@@ -101,9 +101,19 @@ def _augmented(vm: Machine, frame: Frame, node: ast.AugAssign) -> bool:
     if isinstance(old, Sequence) and old.kind == "list" and isinstance(node.op, ast.Add):
         library.extend(vm, frame, old, right, node.value)
         return True
+    if isinstance(old, Instance) and _in_place(vm, frame, old, right, node):
+        return True
     if isinstance(old, Tensor) and isinstance(right, Traced):
         vm.note("silent.constant", node)
     containers.assign(vm, frame, node.target, evaluate.binary(vm, frame, node.op, old, right, node))
+    return True
+
+
+def _in_place(vm: Machine, frame: Frame, old: Instance, right: Value, node: ast.AugAssign) -> bool:
+    """``+=`` on an object that holds a list, such as a ModuleList: it is extended, and stays the same object."""
+    if not (isinstance(old.children, Sequence) and isinstance(node.op, ast.Add)):
+        return False
+    calls.invoke(vm, frame, attributes.load(vm, frame, old, "extend", node), [right], node)
     return True
 
 

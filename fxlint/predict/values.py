@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any, Final, Literal, TypeGuard
 from fxlint.project.source import SourceFile
 
 if TYPE_CHECKING:
+    from fxlint.predict.machine import Guard
     from fxlint.predict.scopes import ModuleScope, Scope
 
 MAX_OPTIONS: Final = 6
@@ -146,13 +147,18 @@ class Mapping(Value):
 
 
 class Attributes(dict[str, Value]):
-    """The attributes of an object; ``born`` tells objects made during a call from those that were there before."""
+    """The attributes of an object; ``born`` tells objects made during a call from those that were there before.
 
-    __slots__ = ("born",)
+    ``partial`` are those that only one side of a condition has set: the value, and the condition under which the
+    attribute is not there. One that has another value by now has been set since.
+    """
+
+    __slots__ = ("born", "partial")
 
     def __init__(self, content: Iterable[tuple[str, Value]] = ()) -> None:
         super().__init__(content)
         self.born = clock()
+        self.partial: dict[str, tuple[Value, Guard, bool]] = {}
 
 
 @dataclass(eq=False, slots=True)
@@ -253,6 +259,13 @@ class External(Value):
 @dataclass(eq=False, slots=True)
 class Namespace(Value):
     """A Python module of the code under lint or of an installed package."""
+
+    module: ModuleScope
+
+
+@dataclass(eq=False, slots=True)
+class Globals(Value):
+    """The dictionary of a module's names, as ``globals()`` gives it."""
 
     module: ModuleScope
 
@@ -455,11 +468,11 @@ def join(first: Value, second: Value, likely: Value | None = None) -> Value:
 def _one_of_each_class(values: Iterable[Value]) -> Iterator[Value]:
     """Of many objects of a class, such as the blocks of a deep network, the first stands for all.
 
-    So does the first of the layers that a library defines.
+    So does the first of the layers that a library defines, but for its containers: they differ by what they hold.
     """
     classes: set[int] = set()
     for value in values:
-        if isinstance(value, Instance) and value.children is None:
+        if isinstance(value, Instance) and (value.children is None or isinstance(value.cls, Class)):
             cls = id(value.cls) if isinstance(value.cls, Class) else 0
             if cls in classes:
                 continue

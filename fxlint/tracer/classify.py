@@ -103,7 +103,7 @@ def of_exception(error: BaseException, user: UserCode) -> str:
         return "key"
     if raised_explicitly(error, user):
         return "raise"
-    return "raise" if isinstance(error, AttributeError) else "call"
+    return "raise" if isinstance(error, (AttributeError, NameError)) else "call"
 
 
 def is_unsupported_output(error: BaseException) -> bool:

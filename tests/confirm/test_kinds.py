@@ -90,6 +90,11 @@ def test_an_attribute_error():
     assert kind.event == "raise.attribute"
 
 
+def test_a_name_error():
+    kind, _ = at("return y", "y", "raise", error=Failure("UnboundLocalError", "no"))
+    assert kind.event == "raise.name"
+
+
 def test_without_columns_the_line_is_told():
     source = "def forward(self, x):\n    return len(x)  \n"
     kind = kind_of(Met("len", None), Place("net.py", 2), source)

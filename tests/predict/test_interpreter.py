@@ -203,7 +203,7 @@ class TestConditions:
     def test_what_has_an_order_is_not_none(self, tmp_path):
         source = """
         class Net(nn.Module):
-            def __init__(self, rate=None):
+            def __init__(self, rate):
                 super().__init__()
                 self.rate = rate
 
@@ -214,8 +214,151 @@ class TestConditions:
         """
         check(tmp_path, source, "traces")
 
+    def test_what_none_cannot_do_fails_where_none_is_the_default(self, tmp_path):
+        source = """
+        class Net(nn.Module):
+            def __init__(self, rate=None, act=None, names=None):
+                super().__init__()
+                self.rate, self.act, self.names = rate, act, names
+
+            def forward(self, x):
+                keep = 1 - self.rate  # maybe
+                if self.act is not None:
+                    x = self.act(x)
+                if self.names and "x" in self.names:
+                    x = -x
+                return self.act(x)  # maybe
+        """
+        check(tmp_path, source, "depends")
+
+    def test_a_class_that_is_compared_with_one(self, tmp_path):
+        source = """
+        class Plain(nn.Module):
+            def __init__(self, width, rate=0.5):
+                super().__init__()
+                self.rate = rate
+
+            def forward(self, x):
+                return x * (1 - self.rate)
+
+        class Narrow(Plain):
+            def __init__(self, width, inner, rate=None):
+                super().__init__(width, rate)
+
+        class Net(nn.Module):
+            def __init__(self, kind=Plain):
+                super().__init__()
+                assert kind in (Plain, Narrow)
+                self.block = kind(4, 0.5) if kind == Plain else kind(4, 2, 0.5)
+
+            def forward(self, x):
+                return self.block(x)
+        """
+        check(tmp_path, source, "traces")
+
     def test_one_proxy_is_itself(self, tmp_path):
         check(tmp_path, forward("y = x\nif y is x:\n    return y\nreturn len(x)"), "traces")
+
+
+class TestNames:
+    def test_a_variable_that_only_the_branches_assign_that_a_proxy_does_not_take(self, tmp_path):
+        body = "if isinstance(x, list):\n    y = x[0]\nelif isinstance(x, torch.Tensor):\n    y = x\nreturn y  # error"
+        check(tmp_path, forward(body), "fails")
+
+    def test_one_that_some_path_assigns(self, tmp_path):
+        body = "for i in range(2):\n    y = x\nif self.training:\n    z = y\nreturn y + z"
+        check(tmp_path, forward(body), "traces")
+
+    def test_an_extension_of_the_package_that_was_not_compiled(self, tmp_path):
+        (tmp_path / "net").mkdir()
+        (tmp_path / "net" / "__init__.py").write_text("")
+        source = HEADER + textwrap.dedent(
+            """
+            try:
+                from . import kernels
+            except ImportError:
+                pass
+
+            class Net(nn.Module):
+                def forward(self, x):
+                    return kernels.run(x)
+            """
+        )
+        path = tmp_path / "net" / "model.py"
+        path.write_text(source)
+        prediction = predict([str(path)], RULES, [tmp_path])
+        assert [(finding.event, finding.certainty) for finding in prediction.findings] == [("raise.name", "always")]
+
+    @pytest.mark.parametrize(
+        ("test", "verdict"), [("if context is not None", "depends"), ("if hasattr(self, 'cond')", "traces")]
+    )
+    def test_an_attribute_that_only_one_configuration_has(self, tmp_path, test, verdict):
+        source = f"""
+        class Net(nn.Module):
+            def __init__(self, width=0):
+                super().__init__()
+                if width > 0:
+                    self.cond = nn.Linear(width, width)
+
+            def forward(self, x, context=None):
+                {test}:
+                    x = x + self.cond(x) {"# maybe" if verdict == "depends" else ""}
+                return x
+        """
+        check(tmp_path, source, verdict)
+
+    def test_one_that_a_loop_asks_for_may_be_there_whenever_the_loop_runs(self, tmp_path):
+        source = """
+        class Net(nn.Module):
+            def __init__(self, depth):
+                super().__init__()
+                self.depth = depth
+                if depth > 1:
+                    self.up = nn.Upsample(2)
+                self.scale = 1
+                if depth > 2:
+                    self.scale = 2
+
+            def forward(self, x):
+                for _ in range(self.depth - 1):
+                    x = self.up(x)
+                return x * self.scale
+        """
+        check(tmp_path, source, "traces")
+
+    @pytest.mark.parametrize(
+        "found",
+        [
+            "globals()[name]",
+            "globals().get(name)",
+            "vars(sys.modules[__name__])[name]",
+            "getattr(sys.modules[__name__], name)",
+        ],
+    )
+    def test_a_class_that_is_looked_up_by_its_name(self, tmp_path, found):
+        source = f"""
+        import sys
+
+        class Gate(nn.Module):
+            def forward(self, x):
+                return x if x.any() else -x  # error
+
+        def get(name):
+            if callable(name):
+                return name
+            if isinstance(name, str):
+                return {found}
+            raise ValueError(name)
+
+        class Net(nn.Module):
+            def __init__(self, gate="Gate"):
+                super().__init__()
+                self.gate = get(gate)()
+
+            def forward(self, x):
+                return self.gate(x)
+        """
+        check(tmp_path, source, "depends")
 
 
 class TestRaises:
@@ -437,6 +580,34 @@ class TestLoops:
                 return x
         """
         check(tmp_path, source, "depends")
+
+    def test_a_module_list_is_extended_in_place(self, tmp_path):
+        source = """
+        class Gate(nn.Module):
+            def forward(self, x):
+                return x if x.any() else -x  # error
+
+        class Net(nn.Module):
+            def __init__(self, rates):
+                super().__init__()
+                self.gates = nn.ModuleList()
+                for rate in rates:
+                    self.gates += [Gate()]
+
+            def forward(self, x):
+                for gate in self.gates:
+                    x = gate(x)
+                return x
+        """
+        check(tmp_path, source, "fails")
+
+    def test_a_list_of_unknown_length_is_searched(self, tmp_path):
+        body = "return self.sizes.index(x.shape[0])  # error"
+        check(
+            tmp_path,
+            forward(body, init="self.sizes = [2 * size for size in sizes]").replace("(self):", "(self, sizes):"),
+            "fails",
+        )
 
     def test_break_and_continue(self, tmp_path):
         body = "for i in range(4):\n    if i == 2:\n        break\n    if i:\n        continue\n    x = x + 1\nreturn x"
@@ -1189,6 +1360,8 @@ def test_the_default_layer_fails_first(tmp_path):
     """
     first = check(tmp_path, source, "fails").first
     assert source.split("\n")[first.line - 1 - HEADER.count("\n")].strip().startswith("return len")
+
+
 def test_a_raise_because_of_what_a_proxy_answers_fails_in_the_configurations_that_get_there(tmp_path):
     check(
         tmp_path,
