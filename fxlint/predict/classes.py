@@ -577,7 +577,7 @@ def _is_external(vm: Machine, value: Value, name: str) -> bool | None:
     if isinstance(value, Class) and name in _METACLASSES:
         return name == "builtins.type" or is_enum(vm, value)
     if isinstance(value, (Class, Function)):
-        return False if name in _BUILTIN_TYPES or name in _TENSOR_TYPES else None
+        return False if name in _BUILTIN_TYPES or name.startswith("torch.") else None
     return None
 
 

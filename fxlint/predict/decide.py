@@ -8,7 +8,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any, Final
 
-from fxlint.predict import calls, classes, containers, evaluate
+from fxlint.predict import calls, classes, containers, evaluate, library
 from fxlint.predict.machine import Machine
 from fxlint.predict.scopes import Frame
 from fxlint.predict.values import (
@@ -355,6 +355,8 @@ def _likely_equal(left: Value, right: Value) -> Unknown:
 
 def equal(vm: Machine, frame: Frame, op: ast.cmpop, left: Value, right: Value, node: ast.AST) -> Value:
     """``==`` and the order operators; with a Proxy they are recorded."""
+    if library.is_numpy(left) and isinstance(right, Traced):
+        return library.with_numpy(vm, _ORDER[type(op)].__name__, left, right, node)
     if isinstance(left, Traced) or isinstance(right, Traced):
         traced, other = evaluate.source_of(left, right)
         result = vm.traced(node, traced)

@@ -194,6 +194,10 @@ _DUNDER: Final[dict[type[ast.operator], str]] = {
 }  # fmt: skip
 
 
+OPERATORS: Final = {op: {"and": "and_", "or": "or_"}.get(name, name) for op, name in _DUNDER.items()}
+"""The functions of the module ``operator`` that stand for them."""
+
+
 def _binary(vm: Machine, frame: Frame, node: ast.BinOp) -> Value:
     left = expression(vm, frame, node.left)
     right = expression(vm, frame, node.right)
@@ -202,6 +206,8 @@ def _binary(vm: Machine, frame: Frame, node: ast.BinOp) -> Value:
 
 def binary(vm: Machine, frame: Frame, op: ast.operator, left: Value, right: Value, node: ast.AST) -> Value:
     """``left op right``: a Proxy on either side makes a node, whatever stands on the other."""
+    if library.is_numpy(left) or (library.is_numpy(right) and not may_be_traced(left)):
+        return library.with_numpy(vm, OPERATORS[type(op)], left, right, node)
     if isinstance(left, Traced) or isinstance(right, Traced):
         if isinstance(op, ast.Mod) and isinstance(left, Const) and isinstance(left.value, str):
             return _percent(vm, left.value, right, node)

@@ -63,6 +63,7 @@ from fxlint.predict.values import (
 
 Model = Callable[[Machine, Frame, Arguments, ast.AST], Value]
 MAX_RANGE: Final = 64
+NUMPY: Final = "fxlint.numpy"  # an array or a number that a function of numpy has returned
 RETURNED: Final = "fxlint.returned"  # a function that a library function has returned; its expression says which
 
 
@@ -137,6 +138,18 @@ def operation(vm: Machine, name: str, operands: list[Value], node: ast.AST) -> V
     if outcome.result == "unknown" and not holds_traced(operands[1]):
         return NONE  # storing a Proxy under an ordinary index: the real tensor ignores it
     return _apply(vm, name, outcome, args, node)
+
+
+def is_numpy(value: Value) -> bool:
+    return isinstance(value, Instance) and isinstance(value.cls, External) and value.cls.name == NUMPY
+
+
+def with_numpy(vm: Machine, name: str, left: Value, right: Value, node: ast.AST) -> Value:
+    """``left op right`` where one is of numpy: on the left of a Proxy numpy tries to make an array of that."""
+    if not isinstance(right, Traced):
+        return left if is_numpy(left) else right
+    outcome = calltable.operation(name, "numpy", "traced", release=vm.facts.release)
+    return _apply(vm, name, outcome, Arguments([left, right]), node)
 
 
 def _operand_kind(value: Value) -> str:
@@ -219,6 +232,8 @@ def _plain(name: str, outcome: calltable.Outcome, constant_self: bool) -> Value:
     kind = outcome.value
     if kind == "tensor" or (kind is None and (constant_self or name.startswith("torch.nn.functional."))):
         return REAL_TENSOR
+    if kind == "numpy":
+        return Instance(External(NUMPY), open=True, expression=name)
     if kind == "none":
         return NONE
     if kind == "function":
@@ -985,15 +1000,20 @@ def _print(vm: Machine, frame: Frame, args: Arguments, node: ast.AST) -> Value:
     return NONE
 
 
-def _callable(vm: Machine, frame: Frame, args: Arguments, node: ast.AST) -> Value:
-    value = args.get(0, "")
-    if isinstance(value, Traced):
-        return measured(vm, "builtins.callable", args, node)
-    if isinstance(value, (Function, Bound, Class, Partial, Decorated)):
-        return TRUE
-    if isinstance(value, Unknown) and value.likely is not None and value.likely is not value:
-        return Unknown(likely=likely_of(_callable(vm, frame, Arguments([value.likely]), node)))
-    return FALSE if isinstance(value, (Const, Sequence, Mapping, Tensor)) else UNKNOWN
+def _asks_for(name: str, yes: tuple[type[Value], ...], no: tuple[type[Value], ...] = ()) -> Model:
+    """``callable`` and the like, which ask what kind of object they are given."""
+
+    def model(vm: Machine, frame: Frame, args: Arguments, node: ast.AST) -> Value:
+        value = args.get(0, "object")
+        if isinstance(value, Traced):
+            return measured(vm, name, args, node)
+        if isinstance(value, yes):
+            return TRUE
+        if isinstance(value, Unknown) and value.likely is not None and value.likely is not value:
+            return Unknown(likely=likely_of(model(vm, frame, Arguments([value.likely]), node)))
+        return FALSE if isinstance(value, (Const, Sequence, Mapping, Tensor, *no)) else UNKNOWN
+
+    return model
 
 
 def _globals(vm: Machine, frame: Frame, args: Arguments, node: ast.AST) -> Value:
@@ -1256,7 +1276,9 @@ _MODELS: Final[dict[str, Model]] = {
     "builtins.all": _quantified(True),
     "builtins.print": _print,
     "builtins.type": _type,
-    "builtins.callable": _callable,
+    "builtins.callable": _asks_for("builtins.callable", (Function, Bound, Class, Partial, Decorated)),
+    "inspect.isfunction": _asks_for("inspect.isfunction", (Function,), (Bound, Class, Partial, Instance)),
+    "inspect.isclass": _asks_for("inspect.isclass", (Class,), (Function, Bound, Partial, Decorated, Instance)),
     "builtins.globals": _globals,
     "builtins.vars": _globals,
     "builtins.super": _super,

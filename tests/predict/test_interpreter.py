@@ -361,6 +361,24 @@ class TestNames:
         check(tmp_path, source, "depends")
 
 
+class TestNumpy:
+    @pytest.mark.parametrize(
+        ("body", "verdict"),
+        [
+            ("return np.sqrt(2.0) * x  # error", "fails"),
+            ("return 1 / np.sqrt(self.width) * x  # error", "fails"),
+            ("return np.sqrt(2.0) > x  # error", "fails"),
+            ("return x * np.sqrt(2.0)", "traces"),
+            ("return float(np.sqrt(2.0)) * x", "traces"),
+        ],
+    )
+    def test_on_the_left_of_a_proxy_it_wants_an_array(self, tmp_path, body, verdict):
+        source = forward(body, init="self.width = width", extra="import numpy as np").replace(
+            "(self):", "(self, width):"
+        )
+        check(tmp_path, source, verdict)
+
+
 class TestRaises:
     def test_a_raise_behind_what_a_proxy_answers_is_reached(self, tmp_path):
         body = "if not isinstance(x, torch.Tensor):\n    raise TypeError('tensor wanted')  # error\nreturn x"
@@ -747,6 +765,28 @@ class TestCalls:
             return down(y, n - 1)
         """
         check(tmp_path, forward("return down(x, 10)", extra=extra), "fails")
+
+    def test_a_layer_or_a_function_that_makes_one(self, tmp_path):
+        source = """
+        from inspect import isclass, isfunction
+
+        def made(layer):
+            if isfunction(layer) or isclass(layer):
+                return layer(4)
+            assert isinstance(layer, nn.Module)
+            return layer
+
+        class Net(nn.Module):
+            def __init__(self, norm=lambda width: nn.BatchNorm1d(width)):
+                super().__init__()
+                self.norm = made(norm)
+                self.scale = made(nn.LayerNorm)
+
+            def forward(self, x):
+                x = self.scale(self.norm(x))
+                return x if x.any() else -x  # error
+        """
+        check(tmp_path, source, "fails")
 
     def test_keywords_that_are_passed_on(self, tmp_path):
         extra = """
