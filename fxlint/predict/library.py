@@ -1009,6 +1009,8 @@ def _asks_for(name: str, yes: tuple[type[Value], ...], no: tuple[type[Value], ..
             return measured(vm, name, args, node)
         if isinstance(value, yes):
             return TRUE
+        if isinstance(value, External) and vm.facts.kind(value.name) == "class":
+            return const(Class in yes)
         if isinstance(value, Unknown) and value.likely is not None and value.likely is not value:
             return Unknown(likely=likely_of(model(vm, frame, Arguments([value.likely]), node)))
         return FALSE if isinstance(value, (Const, Sequence, Mapping, Tensor, *no)) else UNKNOWN
