@@ -19,11 +19,12 @@ from typing import TYPE_CHECKING, Any, Literal, NoReturn, TypeVar, get_args
 
 import click
 
+import fxlint
 from fxlint import __version__
-from fxlint.config import Config, ConfigError, FailOn, Format, load, override, seconds, shown
+from fxlint.config import MAX_JOBS, Config, ConfigError, FailOn, Format, load, override, seconds, shown
 from fxlint.project.buffers import holding
 from fxlint.report.text import placed, printable
-from fxlint.rewrite import RefusedEdit
+from fxlint.rewrite import RefusedEdit, replace_file
 from fxlint.stopping import Stopped, stop_on_signals
 
 if TYPE_CHECKING:
@@ -97,10 +98,29 @@ class _DefaultGroup(click.Group):
 
     def format_options(self, context: click.Context, formatter: click.HelpFormatter) -> None:
         super().format_options(context, formatter)
-        options = (parameter for parameter in check.params if isinstance(parameter, click.Option))
-        records = (option.get_help_record(context) for option in options)
-        with formatter.section("Options of check"):
-            formatter.write_dl([record for record in records if record is not None])
+        check.format_options(context, formatter)
+
+
+class _Sectioned(click.Command):
+    """A command whose help lists its options under headings."""
+
+    def format_options(self, context: click.Context, formatter: click.HelpFormatter) -> None:
+        options = {option.name: option for option in self.params if isinstance(option, click.Option)}
+        for heading, names in _SECTIONS.items():
+            records = (options[name].get_help_record(context) for name in names.split())
+            with formatter.section(heading):
+                formatter.write_dl([record for record in records if record is not None])
+
+
+_SECTIONS = {
+    "Files": "exclude extend_exclude force_exclude respect_gitignore stdin_filename show_files",
+    "Rules": "select extend_select ignore ignore_noqa add_noqa baseline write_baseline",
+    "Tracing": "confirm python timeout jobs",
+    "Report": "output_format output_file show_graph statistics color quiet verbose",
+    "Fixing": "fix unsafe_fixes diff",
+    "Exit code": "fail_on exit_zero exit_non_zero_on_fix",
+    "Configuration": "config isolated show_settings",
+}
 
 
 @click.group(
@@ -133,6 +153,7 @@ def _listed(_: click.Context, __: click.Parameter, values: tuple[str, ...] | Non
 
 
 _CONFIG_HELP = "A configuration file instead of the nearest one, or a setting that goes before those in it."
+_FILE = click.Path(dir_okay=False, path_type=Path)
 _SELECTORS: dict[str, Any] = {"multiple": True, "callback": _listed, "metavar": "RULES"}
 _PATTERNS: dict[str, Any] = {"multiple": True, "callback": _listed, "metavar": "PATTERNS"}
 
@@ -144,15 +165,22 @@ def _seconds(_: click.Context, __: click.Parameter, value: float | None) -> floa
         raise click.BadParameter(f"{value} {error}") from error
 
 
-@cli.command()
+@cli.command(cls=_Sectioned)
 @click.argument("paths", nargs=-1, metavar="[PATH]...")
-@_option("--output-format", type=_choice(Format), help="How to print the report; the default is full.")
-@_option("--output-file", type=click.Path(dir_okay=False, path_type=Path), help="Write the report here.")
+@_option(
+    "--output-format",
+    type=_choice(Format),
+    envvar="FXLINT_OUTPUT_FORMAT",
+    help="How to print the report; the default is full.",
+)
+@_option("--output-file", type=_FILE, envvar="FXLINT_OUTPUT_FILE", help="Write the report here.")
+@click.option("--statistics", is_flag=True, help="Count the findings of each rule, instead of listing them.")
 @_option("--show-graph", is_flag=True, help="In full: the graph, or the verdict, of every module.")
 @_option("--color", type=_choice(Color), help="Colour the full report; the default is auto.")
 @_option("--confirm/--no-confirm", help="Prove predictions by running the tracer; --no-confirm runs no code.")
 @_option("--python", metavar="PATH", help="The interpreter that has the project's torch, to confirm in.")
 @_option("--timeout", type=float, callback=_seconds, metavar="SECONDS", help="For tracing one module.")
+@_option("-j", "--jobs", type=click.IntRange(1, MAX_JOBS), help="How many processes; by default all processors.")
 @_option("--select", **_SELECTORS, help="The rules to report: codes, prefixes, names, or ALL.")
 @_option("--extend-select", **_SELECTORS, help="Rules to report as well, such as those that are off by default.")
 @_option("--ignore", **_SELECTORS, help="Rules not to report.")
@@ -162,19 +190,21 @@ def _seconds(_: click.Context, __: click.Parameter, value: float | None) -> floa
 @_option("--respect-gitignore/--no-respect-gitignore", help="Whether .gitignore files hold; by default they do.")
 @_option("--stdin-filename", metavar="PATH", help="What to call the source on standard input, for which PATH is `-`.")
 @_option("--baseline", metavar="FILE", help="Report what is not in this file, and what is in it and found no more.")
-@_option("--write-baseline", type=click.Path(dir_okay=False, path_type=Path), help="Make what is found the baseline.")
+@_option("--write-baseline", type=_FILE, help="Make what is found the baseline.")
 @_option("--ignore-noqa/--no-ignore-noqa", help="Report what comments suppress, too.")
 @click.option("--add-noqa", is_flag=True, help="Write `# noqa: CODE` where something is found, and report nothing.")
 @click.option("--fix", is_flag=True, help="Apply safe suggestions, and report what is left.")
 @click.option("--unsafe-fixes", is_flag=True, help="To fix: also what traces, outputs not compared.")
 @click.option("--diff", is_flag=True, help="Show what --fix would change, and change nothing.")
 @_option("--fail-on", type=_choice(FailOn), help="The least severity that makes exit code 1; the default is warning.")
-@click.option("--config", multiple=True, metavar="FILE|KEY=VALUE", envvar="FXLINT_CONFIG", help=_CONFIG_HELP)
+@click.option("--exit-zero", is_flag=True, help="End with 0 though something is found.")
+@click.option("--exit-non-zero-on-fix", is_flag=True, help="End with 1 though all that was found could be fixed.")
+@click.option("--config", multiple=True, metavar="FILE|KEY=VALUE", help=_CONFIG_HELP)
 @click.option("--isolated", is_flag=True, help="Without any configuration file.")
 @click.option("--show-settings", is_flag=True, help="Print the settings, and lint nothing.")
 @click.option("--show-files", is_flag=True, help="Print the files that would be linted, and lint nothing.")
-@click.option("-q", "--quiet", is_flag=True, help="No summary.")
-@click.option("-v", "--verbose", is_flag=True, help="Say what is done and how long it takes.")
+@click.option("-q", "--quiet", is_flag=True, help="Nothing but findings and problems.")
+@click.option("-v", "--verbose", is_flag=True, help="Say what is done, by which interpreter, and how long it takes.")
 def check(
     paths: tuple[str, ...],
     output_format: Format | None,
@@ -191,6 +221,9 @@ def check(
     fix: bool,
     unsafe_fixes: bool,
     diff: bool,
+    statistics: bool,
+    exit_zero: bool,
+    exit_non_zero_on_fix: bool,
     quiet: bool,
     verbose: bool,
     **given: Any,
@@ -199,13 +232,16 @@ def check(
 
     Exit code 0: clean. 1: findings. 2: a path, a file, the configuration or the command line could not be used.
     """
-    from fxlint.engine import exit_code, run
+    from fxlint.engine import exit_code
     from fxlint.rules import load_rules
 
     if output_file is not None and not os.path.isdir(output_file.parent):  # noqa: PTH112  # never raises
         raise ConfigError(f"--output-file: there is no folder '{output_file.parent}'")
     texts = _standard_input(paths, stdin_filename)
+    if texts and (add_noqa or fix):
+        raise click.UsageError("standard input is no file that could be changed; --diff shows what would be")
     paths = tuple(texts) or paths or (".",)
+    config = config or tuple(filter(None, [os.environ.get("FXLINT_CONFIG")]))
     settings = override(load(paths, config, isolated=isolated), _said(given), "command line")
     if show_settings:
         _print(shown(settings))
@@ -214,34 +250,35 @@ def check(
         return _show_files(paths, settings)
     if write_baseline is not None:
         settings = replace(settings, baseline=None)
-    if texts:
-        settings = replace(settings, confirm=False)  # the tracer imports files
     rules = load_rules()
-    if texts and (add_noqa or fix):
-        raise click.UsageError("standard input is no file that could be changed; --diff shows what would be")
-    log = _say if verbose else lambda _: None
+    lint = partial(fxlint.check, paths, config=settings, rules=rules, log=_say if verbose else None, sources=texts)
+    report, fixed = lint(), 0
+    if write_baseline is not None:
+        return _write_baseline(report, write_baseline)
+    if add_noqa:
+        return _add_noqa(report)
+    if fix:
+        report, fixed = _fix(report, lint, unsafe_fixes)
     with holding(texts):
-        report = run(paths, settings, rules, log)
         if diff:
             return _show_diff(report, unsafe_fixes)
-        if write_baseline is not None:
-            return _write_baseline(report, write_baseline)
-        if add_noqa:
-            return _add_noqa(report)
-        if fix:
-            report = _fix(report, partial(run, paths, settings, rules, log), unsafe_fixes)
         colored = output_file is None and _wants_color(color or "auto")
         options = _options(rules, show_graph=bool(show_graph), color=colored)
-        _write(report, output_format or "full", options, output_file)
+        _write(report, "statistics" if statistics else output_format or "full", options, output_file)
     for problem in report.problems:
         _say(_problem(problem))
     if not report.files and not report.problems and not texts:
         _say(f"warning: no Python files in {printable(', '.join(paths))}")
     if not quiet:
-        from fxlint.report.summary import summary_line
+        _say_summary(report, fixed if fix else None)
+    code = exit_code(report, "never" if exit_zero else settings.fail_on)
+    return max(code, int(exit_non_zero_on_fix and fixed > 0))
 
-        _say(summary_line(report))
-    return exit_code(report, settings.fail_on)
+
+def _say_summary(report: Report, fixed: int | None) -> None:
+    from fxlint.report.summary import summary_line
+
+    _say(summary_line(report) + ("" if fixed is None else f"; {fixed} fixed"))
 
 
 def _show_files(paths: tuple[str, ...], settings: Config) -> int:
@@ -272,7 +309,7 @@ def _write_baseline(report: Report, file: Path) -> int:
 def _add_noqa(report: Report) -> int:
     """Have comments suppress what the report holds."""
     from fxlint.report.summary import standing
-    from fxlint.rewrite import changed, replace_file
+    from fxlint.rewrite import changed
     from fxlint.suppression import with_noqa
 
     findings = standing(report)
@@ -283,9 +320,9 @@ def _add_noqa(report: Report) -> int:
     return 0
 
 
-def _fix(report: Report, lint: Callable[[], Report], unsafe: bool) -> Report:
-    """Apply suggestions and lint again, until nothing is left to apply; the last report."""
-    from fxlint.rewrite import changed, fixes, replace_file
+def _fix(report: Report, lint: Callable[[], Report], unsafe: bool) -> tuple[Report, int]:
+    """Apply suggestions and lint again, until nothing is left to apply; the last report, and how many were applied."""
+    from fxlint.rewrite import changed, fixes
 
     applied = 0
     for _ in range(_MAX_ROUNDS):
@@ -296,8 +333,7 @@ def _fix(report: Report, lint: Callable[[], Report], unsafe: bool) -> Report:
             replace_file(path, data)
         applied += len(suggestions)
         report = lint()
-    _say(f"{applied} fixed")
-    return report
+    return report, applied
 
 
 def _show_diff(report: Report, unsafe: bool) -> int:
@@ -339,15 +375,19 @@ def _options(rules: RuleSet, *, show_graph: bool, color: bool) -> Options:
     return Options(rules, Sources(), base=Path.cwd(), color=color, width=_width(), show_graph=show_graph)
 
 
-def _write(report: Report, output_format: Format, options: Options, file: Path | None) -> None:
+def _write(report: Report, output_format: Format | Literal["statistics"], options: Options, file: Path | None) -> None:
     from fxlint.report import renderer
 
     text = renderer(output_format)(report, options)
     if file is None:
         _print(text)
         return
+    data = text.encode("utf-8", "backslashreplace")
     try:
-        file.write_text(text, encoding="utf-8", errors="backslashreplace", newline="\n")
+        if file.exists() and not file.is_file():  # a pipe, or /dev/stderr
+            file.write_bytes(data)
+        else:
+            replace_file(str(file), data)
     except OSError as error:
         raise ConfigError(f"--output-file: '{file}' cannot be written: {error.strerror}") from error
 

@@ -37,6 +37,7 @@ Format = Literal[
 ]
 
 MAX_SECONDS = 86_400
+MAX_JOBS = 1024
 DEFAULT_EXCLUDE = (
     ".*/",  # .git, .venv, .tox, .mypy_cache, ...: a hidden folder holds tools, not models
     "__pycache__/",
@@ -61,9 +62,10 @@ class Config:
     paths in the file start there. Patterns are written as in .gitignore. ``select``, ``extend_select`` and ``ignore``
     hold codes, prefixes of codes or names of rules, or ``ALL``; an empty ``select`` means every rule that is on by
     default. ``ignore_noqa`` has comments silence nothing. The findings in ``baseline`` are not told. A key of
-    ``per_file_ignores`` is a pattern. ``timeout`` is in seconds per module. A key of ``instances`` and ``inputs`` is
-    ``package.module:Class`` or ``path/from/root.py::Class``; the values are expressions that make one, and one
-    expression for a tuple of example inputs.
+    ``per_file_ignores`` is a pattern. ``timeout`` is in seconds per module, ``jobs`` the number of processes (None: one
+    for each processor). A key of ``instances`` and ``inputs`` is ``package.module:Class`` or
+    ``path/from/root.py::Class``; the values are expressions that make one, and one expression for a tuple of example
+    inputs.
     """
 
     root: Path
@@ -81,6 +83,7 @@ class Config:
     fail_on: FailOn = "warning"
     python: str | None = None
     timeout: float = 60.0
+    jobs: int | None = None
     confirm: bool = True
     instances: Mapping[str, tuple[str, ...]] = field(default_factory=lambda: MappingProxyType({}))
     inputs: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}))
@@ -233,6 +236,12 @@ def seconds(value: object) -> float:
     return float(value)
 
 
+def _jobs(value: object, _: Path) -> int:
+    if isinstance(value, bool) or not isinstance(value, int) or not 1 <= value <= MAX_JOBS:
+        raise ValueError(f"must be a number of processes, from 1 to {MAX_JOBS}")
+    return value
+
+
 def _fail_on(value: object, _: Path) -> FailOn:
     for option in get_args(FailOn):
         if value == option:
@@ -307,6 +316,7 @@ _KEYS: Mapping[str, Callable[[object, Path], object]] = {
     "fail-on": _fail_on,
     "python": _interpreter,
     "timeout": lambda value, _: seconds(value),
+    "jobs": _jobs,
     "confirm": _flag,
     "instances": _instances,
     "inputs": _inputs,

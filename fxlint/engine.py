@@ -34,19 +34,20 @@ def run(paths: Sequence[str], config: Config, rules: RuleSet, log: Log = lambda 
     from fxlint.transforms import lint_transforms
 
     python = _interpreter(config)
+    jobs = config.jobs or os.cpu_count() or 1
     reported = selection(config, rules)
     clock = _Clock(log)
     files = files_of(paths, config)
     clock.lap(f"found {len(files.paths)} files")
-    prediction = predict(files.paths, rules, _search_path(config, python), os.cpu_count() or 1)
+    prediction = predict(files.paths, rules, _search_path(config, python), jobs)
     clock.lap(f"predicted {len(prediction.modules)} modules, {len(prediction.findings)} findings")
-    prediction = _suggested(prediction)
+    prediction = _suggested(prediction, jobs)
     clock.lap(f"suggested {sum(len(finding.suggestions) for finding in prediction.findings)} ways out")
     if config.confirm:
-        prediction = _confirm(prediction, rules, replace(config, python=python), files.paths)
+        prediction = _confirm(prediction, rules, replace(config, python=python, jobs=jobs), files.paths, log)
         traced = sum(module.confirmed.verdict != "not-run" for module in prediction.modules)
         clock.lap(f"traced {traced} of {len(prediction.modules)} modules")
-        prediction = _suggested(prediction)  # for what the tracer met and nobody predicted
+        prediction = _suggested(prediction, jobs)  # for what the tracer met and nobody predicted
     around = lint_transforms(files.paths, rules, _search_path(config, python))
     clock.lap(f"linted the code around graphs, {len(around)} findings")
     findings = tuple(finding for finding in (*prediction.findings, *around) if reported(finding))
@@ -121,13 +122,13 @@ def exit_code(report: Report, fail_on: FailOn) -> int:
     return int(any(_RANK[finding.severity] >= _RANK[fail_on] for finding in standing(report)))
 
 
-def _suggested(prediction: Prediction) -> Prediction:
+def _suggested(prediction: Prediction, jobs: int) -> Prediction:
     """The prediction with ways out of the findings that have none yet."""
     if all(finding.suggestions for finding in prediction.findings):
         return prediction
     from fxlint.fix import with_suggestions
 
-    return with_suggestions(prediction, jobs=os.cpu_count() or 1)
+    return with_suggestions(prediction, jobs=jobs)
 
 
 def _slips(prediction: Prediction, config: Config, files: Sequence[str]) -> tuple[Problem, ...]:
@@ -145,7 +146,7 @@ def _config_file(config: Config) -> str:
     return "" if config.file is None else Path(os.path.relpath(config.file)).as_posix()
 
 
-def _confirm(prediction: Prediction, rules: RuleSet, config: Config, files: tuple[str, ...]) -> Prediction:
+def _confirm(prediction: Prediction, rules: RuleSet, config: Config, files: tuple[str, ...], log: Log) -> Prediction:
     """The prediction with the tracer's word on it; what goes wrong here never makes an input unread."""
     from fxlint.confirm import ConfirmSettings, confirm
 
@@ -154,10 +155,11 @@ def _confirm(prediction: Prediction, rules: RuleSet, config: Config, files: tupl
         instances=config.instances,
         inputs=config.inputs,
         timeout=config.timeout,
-        jobs=os.cpu_count() or 1,
+        jobs=config.jobs or 1,
         roots=(str(config.root),),
         files=files,
         config=_config_file(config),
+        log=log,
     )
     confirmed = confirm(prediction, rules, settings)
     problems = tuple(

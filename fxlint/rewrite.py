@@ -59,7 +59,7 @@ def fixes(findings: Iterable[Finding], *, unsafe: bool) -> list[Suggestion]:
     chosen: list[Suggestion] = []
     taken: set[tuple[str, int]] = set()
     for finding in findings:
-        suggestion = next((one for one in finding.suggestions if _can_be_applied(one, unsafe)), None)
+        suggestion = next((one for one in finding.suggestions if can_be_applied(one, unsafe=unsafe)), None)
         if suggestion is not None:
             places = [edit.location for edit in suggestion.edits]
             lines = {(place.path, line) for place in places for line in range(place.line, place.end_line + 1)}
@@ -69,7 +69,8 @@ def fixes(findings: Iterable[Finding], *, unsafe: bool) -> list[Suggestion]:
     return chosen
 
 
-def _can_be_applied(suggestion: Suggestion, unsafe: bool) -> bool:
+def can_be_applied(suggestion: Suggestion, *, unsafe: bool) -> bool:
+    """Whether --fix takes it: an edit and nothing else, that is safe or was at least seen to trace."""
     traced = suggestion.checked is not None and suggestion.checked.verdict == "traces"
     alone = bool(suggestion.edits) and suggestion.concrete_args is None and suggestion.tracer is None
     return alone and (suggestion.safe or (unsafe and traced))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, Final, get_args
 
-from fxlint.config import MAX_SECONDS, FailOn
+from fxlint.config import MAX_JOBS, MAX_SECONDS, FailOn
 
 _TEXT: Final[Mapping[str, Any]] = {"type": "string", "minLength": 1}
 _TEXTS: Final[Mapping[str, Any]] = {"type": "array", "items": _TEXT}
@@ -30,6 +30,7 @@ _KEYS: Final[Mapping[str, tuple[str, Mapping[str, Any]]]] = {
     "fail-on": ("The least severity that makes exit code 1.", {"enum": list(get_args(FailOn))}),
     "python": ("The interpreter that has the project's torch, to confirm in.", _TEXT),
     "timeout": ("Seconds for tracing one module.", {"type": "number", "exclusiveMinimum": 0, "maximum": MAX_SECONDS}),
+    "jobs": ("How many processes to use.", {"type": "integer", "minimum": 1, "maximum": MAX_JOBS}),
     "confirm": ("Prove predictions by running the tracer.", _FLAG),
     "instances": (
         "How to build a class: an expression, or several.",

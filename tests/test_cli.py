@@ -3,6 +3,7 @@
 import io
 import json
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -12,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from fxlint import __version__
-from fxlint.cli import main
+from fxlint.cli import check, main
 from fxlint.findings import (
     Confirmation,
     Confirmed,
@@ -310,6 +311,7 @@ def test_the_command_line_goes_before_the_configuration(stages, fxlint):
         "timeout = 3\npython = 'no-such-python'\n[instances]\n'model:Net' = 'Net(8)'\n[inputs]\n'model:Net' = '(1,)'\n"
     )
     fxlint("model.py", "--timeout", "5", "--python", sys.executable)
+    assert callable(stages.settings.pop("log"))
     assert stages.settings == {
         "python": sys.executable,
         "instances": {"model:Net": ("Net(8)",)},
@@ -475,7 +477,7 @@ def test_fix_applies_what_is_safe_and_reports_what_is_left(stages, fxlint):
     Path("model.py").write_text(UNUSED)
     stages.finds(finding(code="FX101"))
     code, out, err = fxlint("model.py", "--fix", "--output-format", "concise")
-    assert (code, out, err.splitlines()[0]) == (1, "model.py:2:12: FX101 FX101 message (error)\n", "1 fixed")
+    assert (code, out, err.endswith("; 1 fixed\n")) == (1, "model.py:2:12: FX101 FX101 message (error)\n", True)
     assert Path("model.py").read_text() == UNUSED.replace("  # noqa: FX120", "")
 
 
@@ -517,6 +519,60 @@ def test_the_report_can_go_to_a_file(stages, fxlint):
     assert (code, out) == (1, "")
     assert Path("report.txt").read_text() == "model.py:2:12: FX120 FX120 message (error)\n"
     assert err
+
+
+def test_a_report_that_cannot_be_written_leaves_the_old_one(stages, fxlint, monkeypatch):
+    Path("report.txt").write_text("old")
+    monkeypatch.setattr("os.replace", lambda *_: (_ for _ in ()).throw(OSError(28, "No space left on device")))
+    code, _, err = fxlint("model.py", "--output-file", "report.txt")
+    assert (code, err) == (2, "error: --output-file: 'report.txt' cannot be written: No space left on device\n")
+    assert Path("report.txt").read_text() == "old"
+
+
+def test_exit_zero_is_for_findings_only(stages, fxlint):
+    stages.finds(finding())
+    assert fxlint("model.py", "--exit-zero")[0] == 0
+    assert fxlint("model.py", "gone.py", "--exit-zero")[0] == 2
+
+
+def test_exit_non_zero_on_fix(stages, fxlint):
+    Path("model.py").write_text(UNUSED)
+    assert fxlint("model.py", "--fix", "--exit-non-zero-on-fix")[0] == 1
+    assert fxlint("model.py", "--fix", "--exit-non-zero-on-fix")[0] == 0
+
+
+def test_statistics_count_the_findings_of_each_rule(stages, fxlint):
+    Path("model.py").write_text(MODEL + "    # fxlint: ignore[FX101]\n")
+    refuted = finding(code="FX105", status="refuted")
+    stages.finds(finding(), *(finding(code="FX121", line=line) for line in range(1, 12)), refuted)
+    code, out, _ = fxlint("model.py", "--statistics")
+    assert (code, out) == (1, "11  FX121  [ ]  rule\n 1  FX001  [*]  unused-suppression\n 1  FX120  [ ]  rule\n")
+
+
+def test_settings_can_come_from_the_environment(stages, fxlint, monkeypatch):
+    stages.finds(finding())
+    Path("my settings.toml").write_text("fail-on = 'never'")
+    monkeypatch.setenv("FXLINT_CONFIG", "my settings.toml")
+    monkeypatch.setenv("FXLINT_OUTPUT_FORMAT", "concise")
+    monkeypatch.setenv("FXLINT_OUTPUT_FILE", "report.txt")
+    assert fxlint("model.py", "-q") == (0, "", "")
+    assert Path("report.txt").read_text() == "model.py:2:12: FX120 FX120 message (error)\n"
+
+
+def test_the_number_of_processes_can_be_said(stages, fxlint):
+    fxlint("model.py", "-j", "3")
+    assert stages.settings["jobs"] == 3
+    assert fxlint("model.py", "-j", "0")[0] == 2
+
+
+@pytest.mark.parametrize("columns", [40, 80])
+def test_on_a_terminal_paragraphs_are_as_wide_as_it_is(stages, fxlint, monkeypatch, columns):
+    stages.finds(finding())
+    monkeypatch.setattr("sys.stdout.isatty", lambda: True)
+    monkeypatch.setenv("COLUMNS", str(columns))
+    rows = fxlint("model.py", "--color", "never")[1].splitlines()
+    why = next(number for number, row in enumerate(rows) if row.startswith("  why:"))
+    assert columns - 15 < max(map(len, rows[why : why + 4])) <= columns
 
 
 def test_a_file_that_cannot_be_written_is_2(stages, fxlint):
@@ -576,6 +632,15 @@ def test_help_lists_the_options_of_the_default_command(fxlint, option):
     code, out, _ = fxlint(option)
     assert code == 0
     assert "--output-format" in out
+
+
+def test_help_lists_every_option_once_under_a_heading(fxlint):
+    out = fxlint("check", "--help")[1]
+    options = [name for parameter in check.params for name in parameter.opts if name.startswith("--")]
+    listed = [word.strip(",") for row in out.splitlines() for word in re.findall(r"^ +(?:-\w, )?(--[\w-]+)", row)]
+    assert sorted(listed) == sorted(options)
+    headings = [row for row in out.splitlines() if re.fullmatch(r"\w[\w ]*:", row)]
+    assert headings == ["Files:", "Rules:", "Tracing:", "Report:", "Fixing:", "Exit code:", "Configuration:"]
 
 
 def test_version_and_help_import_nothing_heavy():

@@ -47,6 +47,7 @@ def confirm(prediction: Prediction, rules: RuleSet, settings: ConfirmSettings) -
     collected = _Collected(prediction, settings)
     try:
         python = find_interpreter(settings.python, settings.roots)
+        settings.log(f"tracing in {python}")
         with closing(Pool(python, settings.jobs)) as pool:
             conditions = conditions_of(prediction.findings)
             survey = Survey(prediction, conditions)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from types import MappingProxyType
 
@@ -22,6 +22,7 @@ class ConfirmSettings:
     is the number of worker processes. ``roots`` are the project's root folders: relative paths in keys start there, and
     modules are importable from there. ``files`` are the linted files as the user spelled them; those of the roots and
     findings count as linted anyway. ``config`` is the file that ``instances`` and ``inputs`` stand in.
+    ``log`` takes a line on what is going on.
     """
 
     python: str | None = None
@@ -33,3 +34,4 @@ class ConfirmSettings:
     roots: tuple[str, ...] = ()
     files: tuple[str, ...] = ()
     config: str = ""
+    log: Callable[[str], None] = lambda _: None

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from importlib import import_module
 from pathlib import Path
+from typing import Literal
 
 from fxlint.config import Format
 from fxlint.findings import Report
@@ -29,7 +30,7 @@ class Options:
     show_graph: bool = False
 
 
-def renderer(output_format: Format) -> Callable[[Report, Options], str]:
+def renderer(output_format: Format | Literal["statistics"]) -> Callable[[Report, Options], str]:
     """The function of a format, in the module of its name; what it needs is imported here and not before."""
     module = import_module(f"fxlint.report.{output_format.replace('-', '_')}")
     render: Callable[[Report, Options], str] = module.render

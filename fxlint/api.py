@@ -1,0 +1,90 @@
+"""fxlint from Python: ``fxlint.check("src", select=["FX1"])`` gives the Report that the command line prints."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, TypedDict
+
+from fxlint.config import Config, FailOn, load, override
+
+if TYPE_CHECKING:
+    from typing_extensions import Unpack
+
+    from fxlint.findings import Report
+    from fxlint.rules import RuleSet
+
+StrPath = str | os.PathLike[str]
+
+
+class Settings(TypedDict, total=False):
+    """The keys of the configuration (see the README), with underscores for dashes."""
+
+    exclude: Sequence[str]
+    extend_exclude: Sequence[str]
+    force_exclude: bool
+    respect_gitignore: bool
+    select: Sequence[str]
+    extend_select: Sequence[str]
+    ignore: Sequence[str]
+    per_file_ignores: Mapping[str, Sequence[str]]
+    ignore_noqa: bool
+    baseline: StrPath
+    fail_on: FailOn
+    python: StrPath
+    timeout: float
+    jobs: int
+    confirm: bool
+    instances: Mapping[str, str | Sequence[str]]
+    inputs: Mapping[str, str]
+
+
+def check(
+    paths: StrPath | Iterable[StrPath] = ".",
+    *,
+    config: Config | None = None,
+    sources: Mapping[str, str | bytes] | None = None,
+    rules: RuleSet | None = None,
+    log: Callable[[str], None] | None = None,
+    **settings: Unpack[Settings],
+) -> Report:
+    """Lint files and folders.
+
+    Args:
+        paths: what to lint, one or several; paths in the report start as these do.
+        config: settings instead of those in the nearest configuration file.
+        sources: files that are held in memory, by path: they are read there and not on disk. Nothing is confirmed then,
+            as the tracer imports files.
+        rules: instead of those that come with fxlint.
+        log: takes one line on each stage when it is done.
+        settings: what goes before the configuration, as on the command line.
+
+    Returns:
+        A frozen Report. What could not be linted is among its ``problems``.
+
+    Raises:
+        fxlint.config.ConfigError: for settings that cannot be used.
+    """
+    from fxlint.engine import run
+    from fxlint.project.buffers import holding
+    from fxlint.rules import load_rules
+
+    given = [paths] if isinstance(paths, (str, os.PathLike)) else paths
+    spelled = [os.fspath(path) for path in given]
+    if config is None:
+        config = load(spelled)
+    table: dict[str, object] = {name.replace("_", "-"): _as_in_toml(value) for name, value in settings.items()}
+    if sources:
+        table["confirm"] = False
+    config = override(config, table, "settings")
+    texts = {path: text.encode() if isinstance(text, str) else text for path, text in (sources or {}).items()}
+    with holding(texts):
+        return run(spelled, config, load_rules() if rules is None else rules, log or (lambda _: None))
+
+
+def _as_in_toml(value: Any) -> object:
+    if isinstance(value, os.PathLike):
+        return os.fspath(value)
+    if isinstance(value, Mapping):
+        return {name: _as_in_toml(one) for name, one in value.items()}
+    return list(value) if isinstance(value, Sequence) and not isinstance(value, str) else value
