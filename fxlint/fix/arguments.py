@@ -10,7 +10,7 @@ from fxlint.findings import Suggestion
 from fxlint.fix.parameters import Parameter
 from fxlint.fix.plain import is_plain_annotation
 from fxlint.fix.site import Site
-from fxlint.fix.tree import walk
+from fxlint.project.tree import walk
 
 PH = "torch.fx.PH"
 """What stands for a placeholder inside a structure of ``concrete_args``."""

@@ -10,7 +10,7 @@ from fxlint.fix.conditions import negated, recorded
 from fxlint.fix.messages import plain_message
 from fxlint.fix.site import Site
 from fxlint.fix.snippet import Code
-from fxlint.fix.tree import walk
+from fxlint.project.tree import walk
 
 MAX_CONDITION = 2000
 """Characters of a condition that is written anew, once for each finding in it."""

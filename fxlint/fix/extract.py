@@ -9,7 +9,7 @@ from collections.abc import Iterator, Sequence
 from fxlint.findings import Edit, Suggestion
 from fxlint.fix.site import Site
 from fxlint.fix.source import Source, first_line, unindented
-from fxlint.fix.tree import walk
+from fxlint.project.tree import walk
 
 _CONTROL = (ast.If, ast.While, ast.For, ast.Match)
 _UNMOVABLE = (

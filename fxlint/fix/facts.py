@@ -6,7 +6,7 @@ import ast
 from collections.abc import Callable
 from functools import cached_property
 
-from fxlint.fix.tree import walk
+from fxlint.project.tree import walk
 
 Assignment = ast.Assign | ast.AnnAssign
 _Names = dict[str, list[ast.Name]]

@@ -8,7 +8,7 @@ from typing import Final
 
 from fxlint.fix.snippet import dotted
 from fxlint.fix.source import Source
-from fxlint.fix.tree import walk
+from fxlint.project.tree import walk
 
 _SEQUENCES: Final = frozenset(
     {"list", "List", "tuple", "Tuple", "Sequence", "MutableSequence", "Iterable", "Collection"}

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from fxlint.findings import Suggestion
 from fxlint.fix.messages import plain_message
 from fxlint.fix.site import Site
-from fxlint.fix.tree import walk
+from fxlint.project.tree import walk
 
 
 def leaf(site: Site) -> Iterator[Suggestion]:

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 from fxlint.findings import Edit, Suggestion
 from fxlint.fix.site import Site
-from fxlint.fix.tree import walk
+from fxlint.project.tree import walk
 
 _CONTAINERS = {ast.Dict: "ModuleDict", ast.DictComp: "ModuleDict", ast.List: "ModuleList", ast.ListComp: "ModuleList"}
 

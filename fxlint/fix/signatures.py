@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 from fxlint.findings import Suggestion
 from fxlint.fix.site import Site
-from fxlint.fix.tree import walk
+from fxlint.project.tree import walk
 
 
 def named(site: Site) -> Iterator[Suggestion]:

@@ -13,8 +13,8 @@ from functools import cached_property
 from fxlint.findings import Edit, Location
 from fxlint.fix.facts import ClassFacts, FunctionFacts
 from fxlint.fix.snippet import OPERATIONS, Code, slot
-from fxlint.fix.tree import children
 from fxlint.project.source import SourceFile
+from fxlint.project.tree import children
 
 Function = ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda
 _FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda)

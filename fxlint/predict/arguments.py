@@ -20,8 +20,12 @@ class Arguments:
         return Arguments([receiver, *self.positional], self.keywords, self.extra, self.extra_keywords)
 
     def values(self) -> list[Value]:
-        more = [value for value in (self.extra, self.extra_keywords) if value is not None]
-        return [*self.positional, *self.keywords.values(), *more]
+        found = [*self.positional, *self.keywords.values()]
+        if self.extra is not None:
+            found.append(self.extra)
+        if self.extra_keywords is not None:
+            found.append(self.extra_keywords)
+        return found
 
     def holds_traced(self) -> bool:
         return any(holds_traced(value) for value in self.values())

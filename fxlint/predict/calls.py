@@ -329,7 +329,7 @@ def _summarise(
 ) -> Value:
     """Run the function as if nothing had happened before, and keep what it did if it changed nothing outside."""
     values = list(variables.values())
-    failed, unlikely, depth = vm.failed, vm.unlikely, len(vm.chain(node))
+    failed, unlikely, depth = vm.failed, vm.unlikely, vm.depth
     outer, vm.events, vm.seen = (vm.events, vm.seen), [], {}
     guards, mark, reads, unresolved = len(vm.guards), vm.heap.mark(), vm.local_reads, len(vm.unresolved)
     vm.failed, vm.unlikely = False, 0
@@ -341,7 +341,9 @@ def _summarise(
         happened = vm.events
         vm.events, vm.seen = outer
         for event in happened:
-            vm.record(replace(event, first=event.first and not failed, likely=event.likely and not unlikely))
+            if (failed and event.first) or (unlikely and event.likely):
+                event = replace(event, first=event.first and not failed, likely=event.likely and not unlikely)
+            vm.record(event)
     same_for_all = vm.local_reads == reads and len(vm.unresolved) == unresolved
     if same_for_all and not vm.heap.changed_since(mark, born):
         vm.summaries[place] = memo.Summary(

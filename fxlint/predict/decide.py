@@ -128,7 +128,8 @@ def truth(vm: Machine, frame: Frame, value: Value, node: ast.AST, kind: str) -> 
         vm.event(_bool_kind(value, kind), node, origin=value.origin)
         return BY_TRACED
     if isinstance(value, Const):
-        return replace(_known(bool(value.value)), answered=is_answer(value))
+        known = _known(bool(value.value))
+        return replace(known, answered=True) if is_answer(value) else known
     if isinstance(value, Sequence):
         if value.items:
             return YES

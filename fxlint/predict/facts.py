@@ -112,7 +112,7 @@ def _attribute(fact: calltable.Attribute, name: str, bound: dict[str, Value]) ->
     """What an attribute holds, given the constructor's arguments."""
     if fact.follows and name in bound:
         return bound[name]
-    kinds = {fact.kind}
+    kinds = [fact.kind]
     for condition, kind in fact.otherwise:
         parameter, _, text = condition.partition("=")
         given = bound.get(parameter)
@@ -120,8 +120,9 @@ def _attribute(fact: calltable.Attribute, name: str, bound: dict[str, Value]) ->
             if repr(given.value) == text:
                 return _of_kind(kind, None)
         elif given is not None:
-            kinds.add(kind)
-    return _of_kind(kinds.pop(), fact.value) if len(kinds) == 1 else join_all(_of_kind(kind, None) for kind in kinds)
+            kinds.append(kind)
+    different = tuple(dict.fromkeys(kinds))
+    return _of_kind(fact.kind, fact.value) if len(different) == 1 else join_all(_of_kind(k, None) for k in different)
 
 
 def _of_kind(kind: str, value: str | None) -> Value:

@@ -106,7 +106,7 @@ class Heap:
 
         What conditions had narrowed and the join has made whole again was not written to.
         """
-        for place in first.keys() | second.keys():
+        for place in first | second:
             target, key, _ = first.get(place) or second[place]
             base = _current(target, key)
             one = first[place][2] if place in first else base

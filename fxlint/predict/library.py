@@ -64,6 +64,11 @@ from fxlint.predict.values import (
 Model = Callable[[Machine, Frame, Arguments, ast.AST], Value]
 MAX_RANGE: Final = 64
 NUMPY: Final = "fxlint.numpy"  # an array or a number that a function of numpy has returned
+_EXCEPTIONS: Final = frozenset(
+    f"builtins.{name}"
+    for name, found in vars(builtins).items()
+    if isinstance(found, type) and issubclass(found, BaseException)
+)
 RETURNED: Final = "fxlint.returned"  # a function that a library function has returned; its expression says which
 
 
@@ -79,7 +84,7 @@ def call(vm: Machine, frame: Frame, callee: External, args: Arguments, node: ast
     model = _MODELS.get(name)
     if model is not None:
         return model(vm, frame, args, node)
-    if _is_exception(name):
+    if name in _EXCEPTIONS:
         return Instance(External(name), open=True)
     if vm.facts.kind(name) == "class" and classes.is_module_class(vm, External(name)):
         return modules.create(vm, frame, External(name), args, node)
@@ -87,11 +92,6 @@ def call(vm: Machine, frame: Frame, callee: External, args: Arguments, node: ast
         vm.note("math.recorded", node, origin=_origin(args), callee=name)
         return vm.traced(node, first_traced(args))
     return measured(vm, name, args, node, patched=callee.patched)
-
-
-def _is_exception(name: str) -> bool:
-    found = getattr(builtins, name.removeprefix("builtins."), None)
-    return isinstance(found, type) and issubclass(found, BaseException)
 
 
 def _split_union(args: Arguments) -> tuple[list[Value], Callable[[Value], Arguments]] | None:

@@ -305,6 +305,11 @@ class Machine:
         places.append((self.frame.source, node))
         return tuple(places)
 
+    @property
+    def depth(self) -> int:
+        """The number of places in a chain."""
+        return 1 + sum(frame.call is not None for frame in self.frames[1:])
+
     def _catching(self, thrown: Value | str) -> Handler | None:
         return next((handler for handler in reversed(self.handlers) if handler.catches(thrown)), None)
 

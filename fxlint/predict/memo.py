@@ -63,6 +63,9 @@ class Summary:
     kept: tuple[object, ...]
 
 
+_BY_IDENTITY: Final = frozenset({Instance, Function, Class, Namespace, Descriptor, Decorated})
+
+
 class Unkeyable(Exception):
     """A value that is not known well enough to tell whether another one equals it."""
 
@@ -70,28 +73,29 @@ class Unkeyable(Exception):
 def key(values: Iterable[Value]) -> Hashable | None:
     """Equal for values that the interpreter cannot tell apart, None where that cannot be said."""
     try:
-        return tuple(_key(value, MAX_KEYED_DEPTH) for value in values)
+        return tuple([_key(value, MAX_KEYED_DEPTH) for value in values])
     except Unkeyable:
         return None
 
 
 def _key(value: Value, depth: int) -> Hashable:
-    if isinstance(value, Traced):
-        origin = value.origin
-        kind = origin.first().kind if origin is not None else ""
-        return ("T", value.default is not None, kind == "parameter", value.is_parameter, value.assumed)
-    if isinstance(value, Const):
-        return (type(value.value).__name__, value.value, is_answer(value))
+    kind = type(value)
+    if kind is Const:
+        return (type(value.value).__name__, value.value, is_answer(value))  # type: ignore[attr-defined]
+    if kind in _BY_IDENTITY:
+        return id(value)
     if isinstance(value, Unknown):
         likely = value.likely
         told = (value.maybe, value.truth, value.is_none, value.answered)
         return ("U", *told, None if likely is None else _likely_key(likely, depth))
+    if isinstance(value, Traced):
+        origin = value.origin
+        first = origin.first().kind if origin is not None else ""
+        return ("T", value.default is not None, first == "parameter", value.is_parameter, value.assumed)
     if isinstance(value, Tensor):
         return ("X", value.parameter)
     if isinstance(value, External):
         return ("E", value.name, value.patched)
-    if isinstance(value, (Instance, Function, Class, Namespace, Descriptor, Decorated)):
-        return id(value)
     if isinstance(value, Globals):
         return ("G", id(value.module))
     if depth == 0:
@@ -101,7 +105,7 @@ def _key(value: Value, depth: int) -> Hashable:
     if isinstance(value, Mapping):
         if len(value.items) > MAX_KEYED_ITEMS:
             raise Unkeyable
-        items = tuple((name, _key(pair[1], depth - 1)) for name, pair in value.items.items())
+        items = tuple([(name, _key(pair[1], depth - 1)) for name, pair in value.items.items()])
         return ("M", items, None if value.rest is None else _key(value.rest, depth - 1))
     if isinstance(value, Slice):
         return ("S", *(_key(part, depth - 1) for part in value.parts()))
@@ -276,6 +280,10 @@ def origins(values: Iterable[Value], depth: int = MAX_KEYED_DEPTH) -> tuple[Orig
     return tuple(found)
 
 
+_UNMOVED: Final = (Const, Unknown, Tensor, External)
+"""Values that hold nothing that a call could have made, and no provenance."""
+
+
 class Relocation:
     """What a call made and where it came from, put into the place of another call with equal arguments."""
 
@@ -334,12 +342,15 @@ class Relocation:
 
 def snapshot(value: Value, born: int) -> Value:
     """The value of a call as it is now: what the caller does to it, or takes back, does not change the copy."""
-    return Relocation(born, (), ()).value(value)
+    return value if isinstance(value, _UNMOVED) else Relocation(born, (), ()).value(value)
 
 
 def replay(vm: Machine, summary: Summary, call: ast.AST, values: list[Value]) -> Value:
     """The effect of the summarised call at ``call`` with these arguments."""
     vm.steps += 1
+    vm.failed, failed = vm.failed or summary.failed, vm.failed
+    if not summary.events and isinstance(summary.result, _UNMOVED):
+        return summary.result
     relocation = Relocation(summary.born, summary.inputs, origins(values))
     chain, guards = vm.chain(call), tuple(vm.guards)
     for event in summary.events:
@@ -349,9 +360,8 @@ def replay(vm: Machine, summary: Summary, call: ast.AST, values: list[Value]) ->
                 frames=(*chain, *event.frames),
                 guards=(*guards, *event.guards),
                 origin=relocation.origin(event.origin),
-                first=event.first and not vm.failed,
+                first=event.first and not failed,
                 likely=event.likely and not vm.unlikely,
             )
         )
-    vm.failed = vm.failed or summary.failed
     return relocation.value(summary.result)

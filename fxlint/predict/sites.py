@@ -10,6 +10,7 @@ from fxlint.predict import classes, evaluate
 from fxlint.predict.machine import Machine, OutOfBudget, PathEnd, Unwind
 from fxlint.predict.scopes import Frame, ModuleScope, Scope, Sites
 from fxlint.predict.values import Class, External, Function, Instance, Value, join_all
+from fxlint.project.tree import children
 
 MAX_LAYERS: Final = 3
 
@@ -41,7 +42,9 @@ def _sites(module: ModuleScope) -> Sites:
     """The calls in a file by the name that is called, and those that are assigned to a name by that name."""
     if module.sites is None:
         module.sites = Sites()
-        for node in ast.walk(module.source.tree):
+        pending: list[ast.AST] = [module.source.tree]
+        for node in pending:
+            pending += children(node)
             if isinstance(node, ast.Call) and isinstance(node.func, ast.Name):
                 module.sites.calls.setdefault(node.func.id, []).append(node)
             elif isinstance(node, ast.Assign) and isinstance(node.value, ast.Call):
