@@ -7,7 +7,7 @@ import math
 from collections.abc import Iterator
 from typing import Final
 
-from fxlint.predict import calls, classes, names, signatures
+from fxlint.predict import calls, classes, modules, names, signatures
 from fxlint.predict.arguments import Arguments
 from fxlint.predict.machine import Guard, Machine
 from fxlint.predict.scopes import Frame
@@ -204,6 +204,8 @@ def of_instance(vm: Machine, frame: Frame, owner: Instance, name: str, node: ast
         return owner.cls
     if name == "__dict__":
         return _dictionary(vm, owner)
+    if name == "_modules" and classes.is_module(vm, owner):
+        return modules.submodules(vm, owner)
     if found is not None:
         return bind(vm, found, owner)
     known = vm.facts.attribute(vm, owner, name)

@@ -411,6 +411,9 @@ def initialise(vm: Machine, frame: Frame, created: Instance, args: Arguments, no
             bound = calls.bind_arguments(vm, init, args.after(created), node, quiet=True)
             created.arguments = {name: value for name, value in bound.items() if value is not created}
         calls.call(vm, frame, init, args.after(created), node)
+        wrapped = init.wrapped if isinstance(init, Function) else None
+        if isinstance(wrapped, Function) and not created.attributes:  # the wrapper calls it in a way that is not seen
+            calls.call(vm, frame, wrapped, args.after(created), node)
         return
     for base in created.cls.mro:
         if isinstance(base, External) and vm.facts.has_attribute(base.name, "__init__"):

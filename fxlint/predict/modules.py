@@ -29,6 +29,7 @@ from fxlint.predict.values import (
     Unknown,
     Value,
     join,
+    options,
 )
 
 SEQUENTIAL: Final = "torch.nn.Sequential"
@@ -207,9 +208,13 @@ def method(vm: Machine, frame: Frame, module: Instance, base: str, name: str, ar
         return Sequence("iterator", [], _PARAMETERS[name])
     if name in _NAMED:
         return Sequence("iterator", [], Sequence("tuple", [UNKNOWN, _NAMED[name]]))
-    if name in {"children", "modules"}:
+    if name in {"children", "named_children"}:
+        view = "values" if name == "children" else "items"
+        bound = Bound(External(f"builtins.dict.{view}"), submodules(vm, module))
+        return calls.call(vm, frame, bound, Arguments(), node)
+    if name == "modules":
         return Sequence("iterator", [], UNKNOWN)
-    if name in {"named_children", "named_modules"}:
+    if name == "named_modules":
         return Sequence("iterator", [], Sequence("tuple", [UNKNOWN, UNKNOWN]))
     if name == "__getattr__":
         key = args.get(0, "name")
@@ -223,6 +228,21 @@ def method(vm: Machine, frame: Frame, module: Instance, base: str, name: str, ar
     if module.children is not None:
         return _container_method(vm, frame, module, name, args, node)
     return UNKNOWN
+
+
+def submodules(vm: Machine, module: Instance) -> Mapping:
+    """``module._modules``: what it contains, or else its attributes that are modules."""
+    if isinstance(module.children, Mapping):
+        return Mapping(dict(module.children.items), module.children.rest)
+    if isinstance(module.children, Sequence):
+        numbered = [(Const(str(position)), child) for position, child in enumerate(module.children.items)]
+        return Mapping({("", name.value): (name, child) for name, child in numbered}, module.children.rest)
+    known = {
+        ("", name): (Const(name), value)
+        for name, value in module.attributes.items()
+        if any(classes.is_module(vm, option) for option in options(value))
+    }
+    return Mapping(known, UNKNOWN if module.open or not known else None)  # type: ignore[arg-type]
 
 
 def _set_member(vm: Machine, module: Instance, args: Arguments, keyword: str, default: Value, node: ast.AST) -> Value:

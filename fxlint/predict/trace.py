@@ -128,6 +128,8 @@ def _instance(vm: Machine, cls: Class) -> Instance:
         try:
             if isinstance(init, Function):
                 calls.run_function(vm, init, _unknown_arguments(vm, init, instance), cls.node)
+                if isinstance(init.wrapped, Function) and not instance.attributes:  # it is called in a way not seen
+                    calls.run_function(vm, init.wrapped, _unknown_arguments(vm, init.wrapped, instance), cls.node)
             elif init is not None:
                 calls.call(vm, frame, init, Arguments([instance], extra=UNKNOWN), cls.node)
             else:

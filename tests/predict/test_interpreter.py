@@ -619,6 +619,36 @@ class TestLoops:
         """
         check(tmp_path, source, "fails")
 
+    @pytest.mark.parametrize("asked", ["_modules.values()", "children()"])
+    def test_the_children_of_a_container_and_of_a_module(self, tmp_path, asked):
+        source = f"""
+        class Gate(nn.Module):
+            def forward(self, x):
+                return x if x.any() else -x  # error
+
+        class Pair(nn.Module):
+            def __init__(self):
+                super().__init__()
+                self.first, self.second = nn.Linear(2, 2), Gate()
+
+            def forward(self, x):
+                for layer in self.{asked}:
+                    x = layer(x)
+                return x
+
+        class Net(nn.Sequential):
+            def __init__(self, count):
+                super().__init__()
+                for number in range(count):
+                    self.add_module("layer%d" % number, Pair())
+
+            def forward(self, x):
+                for layer in self.{asked}:
+                    x = layer(x)
+                return x
+        """
+        check(tmp_path, source, "fails")
+
     def test_a_list_of_unknown_length_is_searched(self, tmp_path):
         body = "return self.sizes.index(x.shape[0])  # error"
         check(
@@ -964,6 +994,31 @@ class TestDecorators:
 def test_a_raise_after_the_configurations_that_return_is_no_failure(tmp_path):
     body = "if self.mode == 'cat':\n    return x\nraise NotImplementedError(self.mode)"
     check(tmp_path, forward(body, "self.mode = open('mode').read()"), "traces")
+
+
+def test_a_constructor_that_its_decorator_calls_in_a_way_that_is_not_seen(tmp_path):
+    source = """
+    import functools
+    import validation
+
+    def validated(init):
+        @functools.wraps(init)
+        def wrapper(self, *args, **kwargs):
+            return validation.apply(init, self, args, kwargs)
+        return wrapper
+
+    class Net(nn.Module):
+        @validated
+        def __init__(self, widths):
+            super().__init__()
+            self.layers = [nn.Linear(width, width) for width in widths]
+
+        def forward(self, x):
+            for layer in self.layers:
+                x = layer(x)  # error
+            return x
+    """
+    check(tmp_path, source, "fails")
 
 
 class TestWhatReplacesForward:
