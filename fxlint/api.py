@@ -37,6 +37,8 @@ class Settings(TypedDict, total=False):
     confirm: bool
     instances: Mapping[str, str | Sequence[str]]
     inputs: Mapping[str, str]
+    tracer: Mapping[str, str | bool | Sequence[str]]
+    concrete_args: Mapping[str, str | Mapping[str, object]]
 
 
 def check(

@@ -8,6 +8,7 @@ from __future__ import annotations
 import difflib
 import json
 import os
+import re
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -15,12 +16,15 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Any, Literal, get_args
 
+from fxlint.tracing import PRESETS
+
 if sys.version_info >= (3, 11):
     import tomllib
 else:
     import tomli as tomllib
 
 FailOn = Literal["error", "warning", "info", "never"]
+TracerValue = tuple[str, ...] | str | bool
 Format = Literal[
     "full",
     "concise",
@@ -38,6 +42,9 @@ Format = Literal[
 
 MAX_SECONDS = 86_400
 MAX_JOBS = 1024
+MODULE = r"\w+(\.\w+)*"
+OBJECT = rf"{MODULE}:{MODULE}"
+NAME = rf"{MODULE}(:{MODULE})?"
 DEFAULT_EXCLUDE = (
     ".*/",  # .git, .venv, .tox, .mypy_cache, ...: a hidden folder holds tools, not models
     "__pycache__/",
@@ -65,7 +72,8 @@ class Config:
     ``per_file_ignores`` is a pattern. ``timeout`` is in seconds per module, ``jobs`` the number of processes (None: one
     for each processor). A key of ``instances`` and ``inputs`` is ``package.module:Class`` or
     ``path/from/root.py::Class``; the values are expressions that make one, and one expression for a tuple of example
-    inputs.
+    inputs. ``concrete_args`` has the same keys, and an expression for a dictionary. What ``tracer`` says goes to
+    ``fxlint/tracing.py``.
     """
 
     root: Path
@@ -87,6 +95,8 @@ class Config:
     confirm: bool = True
     instances: Mapping[str, tuple[str, ...]] = field(default_factory=lambda: MappingProxyType({}))
     inputs: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}))
+    tracer: Mapping[str, TracerValue] = field(default_factory=lambda: MappingProxyType({}))
+    concrete_args: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}))
 
 
 def load(paths: Sequence[str] = (), said: Sequence[str] = (), *, isolated: bool = False) -> Config:
@@ -142,7 +152,7 @@ def override(config: Config, table: Mapping[str, object], origin: str) -> Config
     for name in ("extend_select", "ignore", "extend_exclude"):
         if name in values:
             values[name] = (*getattr(config, name), *values[name])
-    for name in ("per_file_ignores", "instances", "inputs"):
+    for name in ("per_file_ignores", "instances", "inputs", "tracer", "concrete_args"):
         if name in values:
             values[name] = MappingProxyType({**getattr(config, name), **values[name]})
     return replace(config, **values)
@@ -276,6 +286,56 @@ def _inputs(value: object, _: Path) -> Mapping[str, str]:
     return MappingProxyType(found)
 
 
+def _concrete_args(value: object, _: Path) -> Mapping[str, str]:
+    found: dict[str, str] = {}
+    for key, said in _by_class(value, "{'flag': True}"):
+        if isinstance(said, dict):
+            said = repr(said)
+        if not isinstance(said, str) or not _is_text(said):
+            raise ValueError(f"must give '{key}' a table such as {{flag = true}}, or an expression for a dictionary")
+        found[key] = said
+    return MappingProxyType(found)
+
+
+def _tracer(value: object, root: Path) -> Mapping[str, TracerValue]:
+    if not isinstance(value, dict):
+        raise ValueError('must be a table such as leaf-modules = ["package.module:Block"]')
+    found: dict[str, TracerValue] = {}
+    for key, said in value.items():
+        if key not in _TRACER_KEYS:
+            raise ValueError(f"has the unknown key '{key}'{did_you_mean(key, _TRACER_KEYS)}")
+        try:
+            found[key] = _TRACER_KEYS[key](said, root)
+        except ValueError as error:
+            raise ValueError(f"has the key '{key}', which {error}") from error
+    return MappingProxyType(found)
+
+
+def _names(pattern: str, form: str) -> Callable[[object, Path], tuple[str, ...]]:
+    def read(value: object, root: Path) -> tuple[str, ...]:
+        names = _strings(value, root)
+        for name in names:
+            if not re.fullmatch(pattern, name):
+                raise ValueError(f"has '{name}', not of the form {form}")
+        return names
+
+    return read
+
+
+def _class(value: object, _: Path) -> str:
+    if not isinstance(value, str) or not re.fullmatch(OBJECT, value):
+        raise ValueError("must be the name of a class, 'package.module:MyTracer'")
+    return value
+
+
+def _presets(value: object, root: Path) -> tuple[str, ...]:
+    names = _strings(value, root)
+    for name in names:
+        if name not in PRESETS:
+            raise ValueError(f"has the unknown preset '{name}'{did_you_mean(name, PRESETS)}")
+    return names
+
+
 def _file(value: object, root: Path) -> Path:
     if not isinstance(value, str) or not _is_text(value):
         raise ValueError("must be the path of a file")
@@ -302,6 +362,15 @@ def _by_class(value: object, example: str) -> Iterator[tuple[str, object]]:
         yield key, said
 
 
+_TRACER_KEYS: Mapping[str, Callable[[object, Path], TracerValue]] = {
+    "leaf-modules": _names(NAME, "'package.module:Name' or 'package.module'"),
+    "autowrap-functions": _names(NAME, "'package.module:name' or 'package.module'"),
+    "autowrap-modules": _names(MODULE, "'package.module'"),
+    "param-shapes-constant": _flag,
+    "class": _class,
+    "presets": _presets,
+    "bind-defaults": _flag,
+}
 _KEYS: Mapping[str, Callable[[object, Path], object]] = {
     "exclude": _strings,
     "extend-exclude": _strings,
@@ -320,4 +389,6 @@ _KEYS: Mapping[str, Callable[[object, Path], object]] = {
     "confirm": _flag,
     "instances": _instances,
     "inputs": _inputs,
+    "tracer": _tracer,
+    "concrete-args": _concrete_args,
 }

@@ -18,6 +18,7 @@ from fxlint.report.summary import standing
 from fxlint.rules import RuleSet
 from fxlint.selection import selection
 from fxlint.suppression import Silenced, silenced
+from fxlint.tracing import Tracing, tracing_of
 
 _RANK: dict[Severity, int] = {"info": 0, "warning": 1, "error": 2}
 
@@ -39,7 +40,7 @@ def run(paths: Sequence[str], config: Config, rules: RuleSet, log: Log = lambda 
     clock = _Clock(log)
     files = files_of(paths, config)
     clock.lap(f"found {len(files.paths)} files")
-    prediction = predict(files.paths, rules, _search_path(config, python), jobs)
+    prediction = predict(files.paths, rules, _search_path(config, python), jobs, _tracing(config))
     clock.lap(f"predicted {len(prediction.modules)} modules, {len(prediction.findings)} findings")
     prediction = _suggested(prediction, jobs)
     clock.lap(f"suggested {sum(len(finding.suggestions) for finding in prediction.findings)} ways out")
@@ -104,6 +105,10 @@ def _seen_from_here(path: str) -> str:
     return pure.relative_to(here).as_posix() if pure.is_absolute() and pure.is_relative_to(here) else path
 
 
+def _tracing(config: Config) -> Tracing:
+    return tracing_of(config.tracer, config.concrete_args, (str(config.root),))
+
+
 def _search_path(config: Config, python: str | None) -> tuple[Path, ...]:
     """Where imports of the code under lint are looked up: its root, then the packages of its interpreter."""
     interpreter = python or next(interpreters(os.environ, [str(config.root)]))
@@ -137,7 +142,8 @@ def _slips(prediction: Prediction, config: Config, files: Sequence[str]) -> tupl
 
     roots = [module.root for module in prediction.modules]
     inputs = {key: (expression,) for key, expression in config.inputs.items()}
-    tables = {"instances": config.instances, "inputs": inputs}
+    concrete_args = {key: (expression,) for key, expression in config.concrete_args.items()}
+    tables = {"instances": config.instances, "inputs": inputs, "concrete-args": concrete_args}
     return slips(roots, files, tables, _config_file(config), (config.root, Path()))
 
 
@@ -160,6 +166,7 @@ def _confirm(prediction: Prediction, rules: RuleSet, config: Config, files: tupl
         files=files,
         config=_config_file(config),
         log=log,
+        tracing=_tracing(config),
     )
     confirmed = confirm(prediction, rules, settings)
     problems = tuple(

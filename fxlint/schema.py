@@ -5,13 +5,19 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, Final, get_args
 
-from fxlint.config import MAX_JOBS, MAX_SECONDS, FailOn
+from fxlint.config import MAX_JOBS, MAX_SECONDS, MODULE, NAME, OBJECT, FailOn
+from fxlint.tracing import PRESETS
 
 _TEXT: Final[Mapping[str, Any]] = {"type": "string", "minLength": 1}
 _TEXTS: Final[Mapping[str, Any]] = {"type": "array", "items": _TEXT}
 _FLAG: Final[Mapping[str, Any]] = {"type": "boolean"}
 _CLASS: Final[Mapping[str, Any]] = {"pattern": "[^:]:.*[^:]"}
 """``package.module:Class`` or ``path.py::Class``."""
+
+
+def _names(pattern: str) -> Mapping[str, Any]:
+    return {"type": "array", "items": {"type": "string", "pattern": f"^{pattern}$"}}
+
 
 _KEYS: Final[Mapping[str, tuple[str, Mapping[str, Any]]]] = {
     "exclude": ("What to leave out: patterns as in .gitignore; instead of the default list.", _TEXTS),
@@ -38,6 +44,30 @@ _KEYS: Final[Mapping[str, tuple[str, Mapping[str, Any]]]] = {
             "type": "object",
             "propertyNames": _CLASS,
             "additionalProperties": {"anyOf": [_TEXT, {**_TEXTS, "minItems": 1}]},
+        },
+    ),
+    "tracer": (
+        "What the project tells its Tracer.",
+        {
+            "type": "object",
+            "additionalProperties": False,
+            "properties": {
+                "leaf-modules": _names(NAME),
+                "autowrap-functions": _names(NAME),
+                "autowrap-modules": _names(MODULE),
+                "param-shapes-constant": _FLAG,
+                "class": {"type": "string", "pattern": f"^{OBJECT}$"},
+                "presets": {"type": "array", "items": {"enum": sorted(PRESETS)}},
+                "bind-defaults": _FLAG,
+            },
+        },
+    ),
+    "concrete-args": (
+        "What a class is traced with: a table, or an expression for a dictionary.",
+        {
+            "type": "object",
+            "propertyNames": _CLASS,
+            "additionalProperties": {"anyOf": [_TEXT, {"type": "object"}]},
         },
     ),
     "inputs": (

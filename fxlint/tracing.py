@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from types import MappingProxyType
-from typing import Final, TypeVar
+from typing import Any, Final, TypeVar
 
 from fxlint.findings import Root
 from fxlint.project.naming import ModuleName, module_name
@@ -85,6 +85,22 @@ class Tracing:
 
 STOCK: Final = Tracing()
 """As ``torch.fx.symbolic_trace`` does it."""
+
+
+def tracing_of(
+    tracer: Mapping[str, Any], concrete_args: Mapping[str, str], folders: Sequence[str]
+) -> Tracing:
+    """What the tables ``tracer`` and ``concrete-args`` of the configuration say."""
+    settings = TracerSettings(
+        leaf_modules=tracer.get("leaf-modules", ()),
+        autowrap_functions=tracer.get("autowrap-functions", ()),
+        autowrap_modules=tracer.get("autowrap-modules", ()),
+        param_shapes_constant=tracer.get("param-shapes-constant", False),
+        tracer_class=tracer.get("class"),
+    )
+    for preset in tracer.get("presets", ()):
+        settings = settings.with_preset(preset)
+    return Tracing(settings, dict(concrete_args), tracer.get("bind-defaults", False), tuple(folders))
 
 
 def of_root(

@@ -26,6 +26,7 @@ from fxlint.findings import (
     Root,
     Step,
 )
+from fxlint.tracing import Tracing
 
 MODEL = "def forward(self, x):\n    return len(x)\n"
 NET = ModuleReport(Root("model.py", "Net", 1, "class"), Predicted("fails"))
@@ -60,7 +61,7 @@ def stages(tmp_path, monkeypatch) -> Stages:
     Path("model.py").write_text(MODEL)
     answers = Stages()
 
-    def predict(paths, rules, search_path, jobs):
+    def predict(paths, rules, search_path, jobs, tracing):
         answers.paths = tuple(paths)
         return answers.predicted
 
@@ -321,6 +322,7 @@ def test_the_command_line_goes_before_the_configuration(stages, fxlint):
         "roots": (str(Path.cwd()),),
         "files": ("model.py",),
         "config": "fxlint.toml",
+        "tracing": Tracing(folders=(str(Path.cwd()),)),
     }
 
 

@@ -164,6 +164,26 @@ def test_the_example_in_the_readme_is_valid_and_has_every_key():
     assert {key.replace("-", "_") for key in table} == {field.name for field in fields(Config)} - {"root", "file"}
 
 
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("leaf-module = []", "'tracer' has the unknown key 'leaf-module'; did you mean 'leaf-modules'?"),
+        ("presets = ['torchvison']", "has the unknown preset 'torchvison'; did you mean 'torchvision'?"),
+        ("class = 'MyTracer'", "'class', which must be the name of a class, 'package.module:MyTracer'"),
+    ],
+)
+def test_a_slip_in_the_table_of_the_tracer_is_one_line_with_the_nearest_word(work, text, said):
+    with pytest.raises(ConfigError) as raised:
+        parse({"tracer": tomllib.loads(text)}, work / "fxlint.toml")
+    assert said in str(raised.value)
+
+
+def test_concrete_args_are_a_table_or_an_expression(work):
+    table = tomllib.loads("['concrete-args']\n'a:Net' = {flag = true, n = 2}\n'a:Other' = \"{'mask': None}\"")
+    found = parse(table, work / "fxlint.toml").concrete_args
+    assert found == {"a:Net": "{'flag': True, 'n': 2}", "a:Other": "{'mask': None}"}
+
+
 @pytest.fixture(scope="module")
 def validator() -> jsonschema.Draft7Validator:
     text = json.dumps(schema(), indent=1) + "\n"
@@ -202,6 +222,13 @@ def test_the_schema_has_every_key_and_takes_the_example_in_the_readme(validator)
         "instances = {Net = 'Net(8)'}",
         "instances = {'a:Net' = []}",
         "inputs = {'a:Net' = ['(x,)']}",
+        "concrete-args = {'a:Net' = true}",
+        "tracer = {leaf-module = []}",
+        "tracer = {leaf-modules = 'a:B'}",
+        "tracer = {leaf-modules = ['a b']}",
+        "tracer = {autowrap-modules = ['a:b']}",
+        "tracer = {class = 'MyTracer'}",
+        "tracer = {presets = ['torchvison']}",
     ],
 )
 def test_the_schema_refuses_what_fxlint_refuses(validator, work, text):

@@ -5,6 +5,7 @@ Needs the standard library only; torch is the worker's (``fxlint/tracer``).
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
@@ -94,6 +95,8 @@ class _Collected:
             self._failed(message)
         elif message["kind"] == "refused":
             self._refuse(message)
+        elif message["kind"] == "tracer":
+            self._refused[Problem(self._settings.config, f"tracer: {message['problem']}", stage="confirm")] = None
         elif "root" in message:
             self._readings[message["root"]].take(message)
 
@@ -119,7 +122,12 @@ class _Collected:
         if not is_expression(message["text"]):
             return
         root, what, settings = self._known[message["root"]], message["what"], self._settings
-        table, values = ("inputs", settings.inputs) if what == "inputs" else ("instances", settings.instances)
+        tables: dict[str, tuple[str, Mapping[str, object]]] = {
+            "instance": ("instances", settings.instances),
+            "inputs": ("inputs", settings.inputs),
+            "concrete_args": ("concrete-args", settings.tracing.concrete_args),
+        }
+        table, values = tables[what]
         key = key_of_root(values, root, module_name(Path(root.path)), settings.roots)
         if key is None or message["text"] in (*root.instances, root.inputs):
             told = Problem(root.path, f"{what} of {root.qualname} not used: {message['reason']}", root.line, "confirm")

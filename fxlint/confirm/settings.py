@@ -6,6 +6,8 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from types import MappingProxyType
 
+from fxlint.tracing import STOCK, Tracing
+
 
 def _nothing() -> Mapping[str, str]:
     return MappingProxyType({})
@@ -22,7 +24,7 @@ class ConfirmSettings:
     is the number of worker processes. ``roots`` are the project's root folders: relative paths in keys start there, and
     modules are importable from there. ``files`` are the linted files as the user spelled them; those of the roots and
     findings count as linted anyway. ``config`` is the file that ``instances`` and ``inputs`` stand in.
-    ``log`` takes a line on what is going on.
+    ``log`` takes a line on what is going on, ``tracing`` is how the project traces.
     """
 
     python: str | None = None
@@ -35,3 +37,4 @@ class ConfirmSettings:
     files: tuple[str, ...] = ()
     config: str = ""
     log: Callable[[str], None] = lambda _: None
+    tracing: Tracing = STOCK

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
 from fxlint.findings import Finding, Prediction, Root
 from fxlint.project.naming import ModuleName, module_name
-from fxlint.tracing import of_root
+from fxlint.tracing import STOCK, Tracing, of_root
 
 from .found import NOTHING, Found
 from .match import HEAD_FAMILIES
@@ -36,6 +37,7 @@ def batches(prediction: Prediction, settings: ConfirmSettings, found: Found = NO
         "interest": sorted(linted_files(prediction, settings)),
         "seconds": settings.timeout,
         "memory": settings.memory,
+        "tracing": _tracing(settings.tracing),
     }
     groups: dict[tuple[str, str], list[dict[str, Any]]] = {}
     for path in sorted(roots):
@@ -100,8 +102,16 @@ def _root(
         "found": [{"text": one.text, "device": one.device} for one in found.instances.get(root.id, ())],
         "why_none": found.reasons.get(root.id),
         "inputs": root.inputs or of_root(settings.inputs, root, name, settings.roots, None),
+        "concrete_args": settings.tracing.concrete_args_of(root),
         "suggestions": suggestions,
     }
+
+
+def _tracing(tracing: Tracing) -> dict[str, Any] | None:
+    if tracing.tracer == STOCK.tracer and not tracing.bind_defaults:
+        return None
+    tracer = {**asdict(tracing.tracer), "optional": sorted(tracing.tracer.optional)}
+    return {"settings": tracer, "bind_defaults": tracing.bind_defaults}
 
 
 def declared(root: Root, name: ModuleName, settings: ConfirmSettings) -> list[str]:

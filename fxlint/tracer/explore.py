@@ -15,9 +15,10 @@ from .classify import of_exception
 from .executed import Executed
 from .failures import Failed, failed, message_of
 from .frames import Frame, UserCode
-from .recorder import EndOfRun, Event, Key, Plan, RecordingTracer, Run, Site
+from .recorder import EndOfRun, Event, Key, Plan, Run, Site, recording_class
 from .sites import Sites
 from .stock import Root
+from .tracing import STOCK, Tracing
 
 MAX_RUNS = 64
 MAX_LENGTH = 16
@@ -89,6 +90,7 @@ def record(
     max_runs: int = MAX_RUNS,
     known: Collection[Key] = (),
     goals: Collection[Goal] = (),
+    tracing: Tracing = STOCK,
 ) -> Recording:
     """Trace fresh instances from ``build`` with all answers that the bounds allow.
 
@@ -97,7 +99,7 @@ def record(
 
     ``seconds`` bounds the processor time, so that other load does not change what is found.
     """
-    return _Exploration(build, user, executed, time.process_time() + seconds, max_runs, known, goals).explore()
+    return _Exploration(build, user, executed, time.process_time() + seconds, max_runs, known, goals, tracing).explore()
 
 
 class _Exploration:
@@ -110,8 +112,10 @@ class _Exploration:
         max_runs: int,
         known: Collection[Key],
         goals: Collection[Goal],
+        tracing: Tracing,
     ) -> None:
         self._build = build
+        self._tracing = tracing
         self._user = user
         self._executed = executed
         self._deadline = deadline
@@ -158,11 +162,12 @@ class _Exploration:
 
     def _trace(self, plan: Plan) -> tuple[Run, BaseException | None]:
         root = self._build()
-        tracer = RecordingTracer(self._user, plan, self._covered, sys._getframe(), self._deadline)
+        made = recording_class(self._tracing.tracer_class())
+        tracer = made(self._user, plan, self._covered, sys._getframe(), self._deadline, **self._tracing.arguments)
         self._sites.guard.tracer = tracer
         try:
             with self._executed.collecting():
-                tracer.trace(root)
+                tracer.trace(root, self._tracing.bound(root))
         except EndOfRun:
             return tracer.run, None
         except BaseException as error:

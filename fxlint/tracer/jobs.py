@@ -3,11 +3,12 @@
 A batch is a JSON object:
 
     {"files": [file, ...], "interest": [path, ...],
-     "seconds": per root and per import, "memory": bytes or 0}
+     "seconds": per root and per import, "memory": bytes or 0, "tracing": {"settings", "bind_defaults"} or null}
 
 with file = {"id", "file": path, "module": dotted name, "package": whether the name is importable, "sys_path": [...],
 "roots": [root, ...]} and root = {"id", "kind", "qualname", "instances": [expr, ...], "found": [{"text": expr,
-"device"}, ...], "why_none": why nothing was found or null, "inputs": expr or null, "suggestions": [...],
+"device"}, ...], "why_none": why nothing was found or null, "inputs": expr or null, "concrete_args": expr or null,
+"suggestions": [...],
 "watch": {path: [[first line, last line], ...]} of all that is predicted for it, "goals": [[path, first line, last
 line], ...] of what the recording looks for}. What was
 found comes from a survey, see ``instances/survey.py``. A suggestion has an "id" and at least one of "edits": {path:
@@ -15,10 +16,11 @@ found comes from a survey, see ``instances/survey.py``. A suggestion has an "id"
 {"leaf": [path, class]} or {"param_shapes_constant": true}; with "at": [[path, first line, last line], ...] it is of use
 only if tracing comes to one of these lines.
 
-Answers are messages {"file", "kind", ...}: "stage" as it goes on; "failed" where the file could not be imported; per
-root "stock" (with "instance"), "refused" (a declared "what", "instance" or "inputs", whose "text" cannot be used),
-"recording", "suggestion" (with "suggestion": id) and "ended" when all is said, with "reason" where the root could not
-be traced; "done" after the last root of a file. A message may "allow" so many seconds to the next one.
+Answers are messages {"file", "kind", ...}: "stage" as it goes on; "failed" where the file could not be imported;
+"tracer", a "problem" with the settings of the Tracer; per root "stock" (with "instance"), "refused" (a declared "what",
+"instance", "inputs" or "concrete_args", whose "text" cannot be used), "recording", "suggestion" (with "suggestion": id)
+and "ended" when all is said, with "reason" where the root could not be traced; "done" after the last root of a file. A
+message may "allow" so many seconds to the next one.
 """
 
 from __future__ import annotations
@@ -29,7 +31,7 @@ import os
 import sys
 import time
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 from types import ModuleType
 from typing import Any
@@ -50,14 +52,16 @@ from .instances import (
     find,
     load_module,
     prebuild,
+    told_in_a_line,
 )
 from .instances.survey import run_survey
 from .messages import Message
 from .process import CAN_FORK, Ending, Limits, Send, supervised
 from .recorder import Key
 from .sites import note_functions
-from .stock import Stock, stock
+from .stock import Stock
 from .suggestions import about_meta, try_inputs, try_suggestion
+from .tracing import STOCK, Tracing, evaluated, told
 
 Spec = Mapping[str, Any]
 
@@ -76,6 +80,8 @@ class Settings:
     user: UserCode
     limits: Limits
     orphaned: Callable[[], bool]
+    told: Spec | None = None
+    tracing: Tracing = STOCK
     met: set[Key] = field(default_factory=set)
     """What the roots before met in the recordings: see ``explore.record``."""
 
@@ -86,7 +92,7 @@ def run_batch(batch: Spec, send: Send, orphaned: Callable[[], bool]) -> None:
         run_survey(batch, send, orphaned)
         return
     settings = Settings(
-        UserCode(batch["interest"]), Limits(batch["seconds"], batch["memory"]), orphaned
+        UserCode(batch["interest"]), Limits(batch["seconds"], batch["memory"]), orphaned, batch.get("tracing")
     )
     todo = list(batch["files"])
     if not CAN_FORK:
@@ -132,8 +138,15 @@ def _host(files: list[Spec], settings: Settings, send: Send) -> None:
             settings.limits.seconds / 4,
         )
         note_functions()
+        try:
+            tracing, problems = (STOCK, []) if settings.told is None else told(**settings.told)
+        except CannotBuildError as error:
+            send({"file": spec["id"], "kind": "failed", "reason": str(error), "place": None})
+            continue
+        for problem in problems:
+            send({"file": spec["id"], "kind": "tracer", "problem": problem})
         for root in spec["roots"]:
-            _root(root, module, partial(_tagged, send, spec["id"]), settings)
+            _root(root, module, partial(_tagged, send, spec["id"]), replace(settings, tracing=tracing))
         send({"file": spec["id"], "kind": "done"})
         if _poisoned():
             return  # the rest of the batch goes on in a new process
@@ -231,6 +244,7 @@ def _trace_root(root: Spec, module: ModuleType, send: Send, settings: Settings) 
     """Everything about one root, each part sent as soon as it is known."""
     try:
         obj = find(module, root["qualname"])
+        settings = _bound(root, module, send, settings)
         declared, surveyed = tuple(root["instances"]), tuple(root.get("found", ()))
         found = candidates(Target(module, root["qualname"], obj, declared, surveyed, root.get("why_none")))
     except CannotBuildError as error:
@@ -252,6 +266,23 @@ def _trace_root(root: Spec, module: ModuleType, send: Send, settings: Settings) 
     root = _with_usable_inputs(root, usable[0], module, send, settings)
     _try_all(root, *usable, module, send, settings)
     send({"kind": "ended", "reason": None, "place": None})
+
+
+def _bound(root: Spec, module: ModuleType, send: Send, settings: Settings) -> Settings:
+    """The settings with the concrete_args of the root, where they can be had."""
+    expression = root.get("concrete_args")
+    if expression is None:
+        return settings
+    try:
+        concrete_args = evaluated(expression, module)
+    except CannotBuildError as error:
+        reason = str(error)
+    except Exception as error:
+        reason = told_in_a_line(error, settings.user)
+    else:
+        return replace(settings, tracing=settings.tracing.with_concrete_args(concrete_args))
+    send({"kind": "refused", "what": "concrete_args", "text": expression, "reason": reason})
+    return settings
 
 
 def _with_usable_inputs(root: Spec, candidate: Candidate, module: ModuleType, send: Send, settings: Settings) -> Spec:
@@ -330,11 +361,15 @@ def _does_math(done: Stock) -> bool:
 def _recorded(candidate: Candidate, build: Builder, executed: Executed, root: Spec, settings: Settings) -> Recording:
     seconds = min(settings.limits.seconds * RECORDING_SHARE, RECORDING_SECONDS)
     goals = [(os.path.realpath(file), first, last) for file, first, last in root["goals"]]
-    recording = record(build, settings.user, executed, seconds, known=settings.met, goals=goals)
+    recording = record(
+        build, settings.user, executed, seconds, known=settings.met, goals=goals, tracing=settings.tracing
+    )
     if build.device != "cpu" and recording.missed and any(about_meta(end.message) for end in recording.ended):
         on_cpu = Builder(candidate, settings.user, "cpu")
         with contextlib.suppress(CannotBuildError):
-            return record(on_cpu, settings.user, executed, seconds, known=settings.met, goals=goals)
+            return record(
+                on_cpu, settings.user, executed, seconds, known=settings.met, goals=goals, tracing=settings.tracing
+            )
     return recording
 
 
@@ -351,7 +386,7 @@ def _stock(candidate: Candidate, root: Spec, settings: Settings, send: Send) -> 
         send({"kind": "stage", "next": "tracing"})
         executed = Executed(root["watch"])
         with executed.collecting():
-            done = stock(instance, settings.user)
+            done = settings.tracing.trace(instance, settings.user)
         if device == candidate.devices[-1] or done.error is None or not about_meta(done.error.message):
             break
     return build, done, executed
@@ -361,7 +396,8 @@ def _tried(suggestion: Spec, candidate: Candidate, module: ModuleType, root: Spe
     """The outcome of a suggestion, which may change the process that it is tried in for good."""
     if not CAN_FORK and not set(suggestion) <= {"id", "expr", "at"}:
         return {"verdict": "not-run", "reason": "it needs a process of its own, and this system cannot fork one"}
-    return _isolated(lambda: try_suggestion(suggestion, candidate, module, root, settings.user), settings)
+    user, tracing = settings.user, settings.tracing
+    return _isolated(lambda: try_suggestion(suggestion, candidate, module, root, user, tracing), settings)
 
 
 def _isolated(job: Callable[[], Message], settings: Settings) -> Message:

@@ -103,9 +103,15 @@ class RecordingTracer(torch.fx.Tracer):
     """Notes into ``run``. ``covered`` are the (site, answer) pairs of earlier runs: the other answer is preferred."""
 
     def __init__(
-        self, user: UserCode, plan: Plan, covered: set[tuple[Site, bool]], base: FrameType, deadline: float
+        self,
+        user: UserCode,
+        plan: Plan,
+        covered: set[tuple[Site, bool]],
+        base: FrameType,
+        deadline: float,
+        **settings: Any,
     ) -> None:
-        super().__init__()
+        super().__init__(**settings)
         self.run = Run()
         self._user = user
         self._plan = plan
@@ -230,6 +236,11 @@ class RecordingTracer(torch.fx.Tracer):
         user = self._user.of_stack(frame, self._base)
         self.run.asked.update((found.code.co_filename, found.code.co_name, found.line) for found in user)
         return tuple(_place(found) for found in (Instruction(frame.f_code, frame.f_lasti, frame.f_lineno), *user[-1:]))
+
+
+def recording_class(base: type[torch.fx.Tracer]) -> type[RecordingTracer]:
+    """The recording tracer on top of the project's."""
+    return RecordingTracer if base is torch.fx.Tracer else type("Tracer", (RecordingTracer, base), {})
 
 
 class RecordingProxy(Proxy):

@@ -39,13 +39,17 @@ def stock(root: Root, user: UserCode, concrete_args: dict[str, Any] | None = Non
     return _done(lambda: torch.fx.symbolic_trace(root, concrete_args), user)
 
 
-def traced_by(tracer: torch.fx.Tracer, root: Root, user: UserCode) -> Stock:
+def traced_by(
+    tracer: torch.fx.Tracer, root: Root, user: UserCode, concrete_args: dict[str, Any] | None = None
+) -> Stock:
     """As ``stock``, by a Tracer with other settings."""
-    return _done(lambda: _graph_module(tracer, root), user)
+    return _done(lambda: _graph_module(tracer, root, concrete_args), user)
 
 
-def _graph_module(tracer: torch.fx.Tracer, root: Root) -> torch.fx.GraphModule:
-    graph = tracer.trace(root)
+def _graph_module(
+    tracer: torch.fx.Tracer, root: Root, concrete_args: dict[str, Any] | None
+) -> torch.fx.GraphModule:
+    graph = tracer.trace(root, concrete_args)
     return torch.fx.GraphModule(tracer.root, graph)
 
 

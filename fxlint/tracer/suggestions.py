@@ -18,7 +18,8 @@ from torch.utils import _pytree as pytree
 from .edits import Edit, apply
 from .frames import UserCode, real_path
 from .instances import Builder, Candidate, CannotBuildError, Target, candidates, evaluate, find, told_in_a_line
-from .stock import Root, Stock, stock, traced_by
+from .stock import Root, Stock
+from .tracing import Tracing, evaluated
 
 
 class CannotTryError(Exception):
@@ -26,7 +27,12 @@ class CannotTryError(Exception):
 
 
 def try_suggestion(
-    suggestion: Mapping[str, Any], candidate: Candidate, module: ModuleType, root: Mapping[str, Any], user: UserCode
+    suggestion: Mapping[str, Any],
+    candidate: Candidate,
+    module: ModuleType,
+    root: Mapping[str, Any],
+    user: UserCode,
+    tracing: Tracing,
 ) -> dict[str, Any]:
     """The outcome of one suggestion, as the worker reports it; its parts are described in ``jobs.py``.
 
@@ -39,9 +45,12 @@ def try_suggestion(
             candidate = _same_candidate(candidate, module, root)
         for file, name in suggestion.get("wraps", ()):
             _wrap(file, name)
-        concrete = _concrete(suggestion["expr"], module) if "expr" in suggestion else None
-        tracer = _Settings(suggestion["tracer"]) if "tracer" in suggestion else None
-        done = _traced(candidate, user, root.get("inputs"), concrete, tracer)
+        if "expr" in suggestion:
+            tracing = tracing.with_concrete_args(evaluated(suggestion["expr"], module))
+        leaf = None
+        if "tracer" in suggestion:
+            tracing, leaf = _told(tracing, suggestion["tracer"])
+        done, concrete = _traced(candidate, user, root.get("inputs"), tracing, leaf)
         return _outcome(done, before, module, root.get("inputs"), concrete)
     except (CannotTryError, CannotBuildError) as error:
         return {"verdict": "not-run", "reason": str(error)}
@@ -66,13 +75,6 @@ def try_inputs(inputs: str, candidate: Candidate, module: ModuleType, user: User
     return {"reason": reason}
 
 
-def _concrete(expr: str, module: ModuleType) -> dict[str, Any]:
-    concrete = evaluate(expr, module)
-    if not isinstance(concrete, dict):
-        raise CannotTryError(f"concrete_args must be a dict, {expr} is a {type(concrete).__name__}")
-    return concrete
-
-
 def _outcome(
     done: Stock, before: Root | None, module: ModuleType, inputs: str | None, concrete: dict[str, Any] | None
 ) -> dict[str, Any]:
@@ -86,15 +88,11 @@ def _outcome(
 
 
 def _traced(
-    candidate: Candidate,
-    user: UserCode,
-    inputs: str | None,
-    concrete: dict[str, Any] | None,
-    settings: _Settings | None,
-) -> Stock:
-    """The verdict of the stock Tracer, with settings where a suggestion is about those.
+    candidate: Candidate, user: UserCode, inputs: str | None, tracing: Tracing, leaf: type | None
+) -> tuple[Stock, dict[str, Any] | None]:
+    """The verdict of the Tracer, and the concrete_args that it was given.
 
-    The instance is built on the CPU where outputs are to be compared.
+    The instance is built on the CPU where outputs are to be compared. One of class ``leaf`` is put into another module.
     """
     devices = ("cpu",) if inputs is not None else candidate.devices
     for device in devices:
@@ -104,29 +102,22 @@ def _traced(
             if device == devices[-1]:
                 raise
             continue
-        done = stock(root, user, concrete) if settings is None else settings.trace(root, user)
+        if leaf is not None and isinstance(root, leaf) and isinstance(root, torch.nn.Module):
+            root = _holder(root)  # the root itself is never a leaf
+        done = tracing.trace(root, user)
         if device == devices[-1] or done.error is None or not about_meta(done.error.message):
-            return done
+            return done, tracing.bound(root)
     raise CannotTryError("no instance could be built")
 
 
-class _Settings:
-    """What a suggestion tells the Tracer: a class that is a leaf, or ``param_shapes_constant``."""
-
-    def __init__(self, said: Mapping[str, Any]) -> None:
-        self._leaf = _class(*said["leaf"]) if "leaf" in said else None
-        self._param_shapes_constant = bool(said.get("param_shapes_constant"))
-
-    def trace(self, root: Root, user: UserCode) -> Stock:
-        leaf = self._leaf
-
-        class Tracer(torch.fx.Tracer):
-            def is_leaf_module(self, m: torch.nn.Module, module_qualified_name: str) -> bool:
-                return (leaf is not None and isinstance(m, leaf)) or super().is_leaf_module(m, module_qualified_name)
-
-        if leaf is not None and isinstance(root, leaf) and isinstance(root, torch.nn.Module):
-            root = _holder(root)  # the root itself is never a leaf
-        return traced_by(Tracer(param_shapes_constant=self._param_shapes_constant), root, user)
+def _told(tracing: Tracing, said: Mapping[str, Any]) -> tuple[Tracing, type | None]:
+    """The tracing with what a suggestion tells the Tracer, and the class that is to be a leaf, if any."""
+    if said.get("param_shapes_constant"):
+        tracing = tracing.with_argument("param_shapes_constant", True)
+    if "leaf" not in said:
+        return tracing, None
+    leaf = _class(*said["leaf"])
+    return tracing.with_leaf(leaf), leaf
 
 
 def _class(file: str, qualname: str) -> type:

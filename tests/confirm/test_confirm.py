@@ -5,6 +5,7 @@ from pathlib import Path
 import pytest
 
 from fxlint.findings import Edit, Location, Suggestion
+from fxlint.tracing import TracerSettings, Tracing
 
 pytest.importorskip("torch")
 pytestmark = pytest.mark.torch
@@ -472,3 +473,61 @@ def test_relative_imports_in_a_package_without_init_start_at_the_root(project):
     outcome = project.confirm()
     assert outcome.modules["Net"].verdict == "traces"
     assert outcome.problems == ()
+
+
+class TestTheProjectsTracer:
+    """Both halves go by the same settings; see tests/tracer/test_tracing.py for each of them."""
+
+    def net(self, project):
+        path = project.write(
+            "net.py",
+            """
+            class Inner(nn.Module):
+                def forward(self, x, flag=False):
+                    return x if flag else -x
+
+            class Net(nn.Module):
+                def __init__(self):
+                    super().__init__()
+                    self.inner = Inner()
+
+                def forward(self, x):
+                    return self.inner(x, x)
+            """,
+        )
+        project.root(path)
+        project.root(path, "Inner")
+        return project
+
+    def verdicts(self, project, tracing):
+        outcome = self.net(project).confirm(tracing=tracing)
+        return [outcome.modules[name].verdict for name in ("Net", "Inner")], outcome
+
+    def test_a_leaf_is_not_entered(self, project):
+        verdicts, outcome = self.verdicts(project, Tracing(TracerSettings(leaf_modules=("net:Inner",))))
+        assert verdicts == ["traces", "fails"]
+        assert "call_module" in outcome.modules["Net"].graph.text
+
+    def test_concrete_args_of_a_class(self, project):
+        verdicts, _ = self.verdicts(project, Tracing(concrete_args={"net:Inner": "{'flag': True}"}))
+        assert verdicts == ["fails", "traces"]
+
+    def test_a_name_that_means_nothing_is_told_once_and_the_rest_holds(self, project):
+        settings = TracerSettings(leaf_modules=("net:Inner", "net:Gone"))
+        verdicts, outcome = self.verdicts(project, Tracing(settings))
+        assert verdicts == ["traces", "fails"]
+        (problem,) = outcome.problems
+        assert problem.message.startswith("tracer: 'net:Gone' not used: AttributeError")
+
+    def test_without_the_tracer_s_class_nothing_of_the_file_is_traced(self, project):
+        verdicts, outcome = self.verdicts(project, Tracing(TracerSettings(tracer_class="net:Gone")))
+        assert verdicts == ["not-run", "not-run"]
+        assert "the tracer net:Gone cannot be imported" in outcome.modules["Net"].reason
+
+    def test_concrete_args_that_cannot_be_used_are_told_at_their_key(self, project):
+        tracing = Tracing(concrete_args={"net:Inner": "[1]"})
+        verdicts, outcome = self.verdicts(project, tracing)
+        assert verdicts == ["fails", "fails"]
+        assert [problem.message for problem in outcome.problems] == [
+            "concrete-args: 'net:Inner' not used: concrete_args must be a dict, [1] is a list"
+        ]

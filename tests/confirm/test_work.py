@@ -70,6 +70,7 @@ def test_what_a_root_is_asked(package):
             "found": [],
             "why_none": None,
             "inputs": "(1,)",
+            "concrete_args": None,
             "suggestions": [],
             "watch": {},
             "goals": [],
