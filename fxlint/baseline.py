@@ -19,8 +19,7 @@ from typing import Any, Final
 
 from fxlint.config import ConfigError
 from fxlint.findings import Finding, Problem
-from fxlint.project.buffers import content
-from fxlint.project.source import SourceFile, UnreadableSource, decode, parse
+from fxlint.project.source import SourceFile, UnreadableSource, parse, read_text
 from fxlint.rewrite import replace_file
 
 SCHEMA: Final = 1
@@ -121,7 +120,7 @@ def _entries(findings: Sequence[Finding], base: Path) -> Iterator[tuple[Finding,
 
 def _parsed(path: str) -> SourceFile | None:
     try:
-        return parse(path, decode(content(path)))
+        return parse(path, read_text(path))
     except (OSError, ValueError, UnreadableSource):
         return None
 

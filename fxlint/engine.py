@@ -10,6 +10,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from fxlint.baseline import Compared, compare
+from fxlint.cells import Cells, confirmed_without_notebooks
 from fxlint.config import Config, ConfigError, FailOn
 from fxlint.files import Files, find_files
 from fxlint.findings import Finding, ModuleReport, Prediction, Problem, Report, Severity
@@ -45,7 +46,10 @@ def run(paths: Sequence[str], config: Config, rules: RuleSet, log: Log = lambda 
     prediction = _suggested(prediction, jobs)
     clock.lap(f"suggested {sum(len(finding.suggestions) for finding in prediction.findings)} ways out")
     if config.confirm:
-        prediction = _confirm(prediction, rules, replace(config, python=python, jobs=jobs), files.paths, log)
+        settings = replace(config, python=python, jobs=jobs)
+        prediction = confirmed_without_notebooks(
+            prediction, lambda part: _confirm(part, rules, settings, files.paths, log)
+        )
         traced = sum(module.confirmed.verdict != "not-run" for module in prediction.modules)
         clock.lap(f"traced {traced} of {len(prediction.modules)} modules")
         prediction = _suggested(prediction, jobs)  # for what the tracer met and nobody predicted
@@ -59,16 +63,13 @@ def run(paths: Sequence[str], config: Config, rules: RuleSet, log: Log = lambda 
     if config.baseline is not None:
         codes = reported.codes
         compared = compare(config.baseline, silence.findings, files.paths, codes, traced=config.confirm)
+    problems = (*files.problems, *prediction.problems, *_slips(prediction, config, files.paths), *compared.gone)
+    cells = Cells(files.paths)
     return Report(
         files=len(files.paths),
-        modules=tuple(sorted(prediction.modules, key=_module_order)),
-        findings=tuple(sorted(map(_shown, compared.findings), key=_finding_order)),
-        problems=tuple(
-            sorted(
-                (*files.problems, *prediction.problems, *_slips(prediction, config, files.paths), *compared.gone),
-                key=_problem_order,
-            )
-        ),
+        modules=tuple(map(cells.module, sorted(prediction.modules, key=_module_order))),
+        findings=tuple(map(cells.finding, sorted(map(_shown, compared.findings), key=_finding_order))),
+        problems=tuple(map(cells.problem, sorted(problems, key=_problem_order))),
         suppressed=silence.suppressed,
         known=compared.known,
     )

@@ -11,6 +11,7 @@ from pathspec import GitIgnoreSpec
 
 from fxlint.findings import Problem
 from fxlint.project.buffers import is_held
+from fxlint.project.notebook import SUFFIX
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,7 +93,7 @@ def _walk(
 
 
 def _is_python(entry: os.DirEntry[str]) -> bool:
-    return entry.name.endswith(".py") and os.path.isfile(entry.path)  # noqa: PTH113  # entry.is_file raises for a loop
+    return entry.name.endswith((".py", SUFFIX)) and os.path.isfile(entry.path)  # noqa: PTH113  # entry.is_file raises for a loop
 
 
 def _ignored(path: str, excluded: _Rules, gitignores: tuple[_Rules, ...]) -> bool:

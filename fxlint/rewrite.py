@@ -15,6 +15,7 @@ from collections.abc import Iterable, Sequence
 
 from fxlint.findings import Edit, Finding, Location, Suggestion
 from fxlint.project.buffers import content
+from fxlint.project.notebook import is_notebook, of_cell
 
 _LINE = re.compile(r"[^\r\n]*(?:\r\n|\r|\n|$)")
 
@@ -70,9 +71,13 @@ def fixes(findings: Iterable[Finding], *, unsafe: bool) -> list[Suggestion]:
 
 
 def can_be_applied(suggestion: Suggestion, *, unsafe: bool) -> bool:
-    """Whether --fix takes it: an edit and nothing else, that is safe or was at least seen to trace."""
+    """Whether --fix takes it: an edit and nothing else, that is safe or was at least seen to trace.
+
+    Notebooks are left alone.
+    """
     traced = suggestion.checked is not None and suggestion.checked.verdict == "traces"
-    alone = bool(suggestion.edits) and suggestion.concrete_args is None and suggestion.tracer is None
+    files = all(not is_notebook(of_cell(edit.location.path)[0]) for edit in suggestion.edits)
+    alone = files and bool(suggestion.edits) and suggestion.concrete_args is None and suggestion.tracer is None
     return alone and (suggestion.safe or (unsafe and traced))
 
 

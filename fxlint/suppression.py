@@ -15,7 +15,8 @@ from typing import Final
 from fxlint.findings import Confirmation, Edit, Finding, Location, Suggestion
 from fxlint.project.buffers import content
 from fxlint.project.comments import Comment, comments, logical_lines
-from fxlint.project.source import UnreadableSource, decode
+from fxlint.project.notebook import of_cell
+from fxlint.project.source import UnreadableSource, read_text
 from fxlint.rules import RuleSet
 from fxlint.selection import Selection, meant
 
@@ -105,6 +106,8 @@ def with_noqa(findings: Sequence[Finding]) -> tuple[Edit, ...]:
     spans: dict[str, dict[int, tuple[int, int]]] = {}
     for finding in findings:
         path, line = finding.location.path, finding.location.line
+        if of_cell(path)[1] is not None:
+            continue  # notebooks are not changed
         if path not in spans:
             spans[path] = logical_lines(_text(path))
         wanted.setdefault((path, spans[path].get(line, (line, line))[1]), set()).add(finding.code)
@@ -125,17 +128,16 @@ def _noqa(path: str, line: int, codes: set[str]) -> Edit:
 
 def _text(path: str) -> str:
     try:
-        return decode(content(path))
+        return read_text(path)
     except (OSError, ValueError, UnreadableSource):
         return ""
 
 
 def _requests(path: str) -> tuple[_Suppression, ...]:
     try:
-        raw = content(path)
-        if not _CONCERNED.search(raw):
+        if not _CONCERNED.search(content(path)):
             return ()
-        return tuple(one for comment in comments(decode(raw)) for one in _in_comment(path, comment))
+        return tuple(one for comment in comments(read_text(path)) for one in _in_comment(path, comment))
     except (OSError, ValueError, UnreadableSource):  # predict says why
         return ()
 

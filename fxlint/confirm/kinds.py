@@ -8,8 +8,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 from fxlint.findings import Location
-from fxlint.project.buffers import content
-from fxlint.project.source import UnreadableSource, decode
+from fxlint.project.source import UnreadableSource, read_text
 
 from .traces import Met, Place
 
@@ -95,7 +94,7 @@ def kind_of_root(met: Met, path: str, line: int, source: str) -> Kind | None:
 def read_source(path: str) -> str:
     """The text of a file, empty where it cannot be read."""
     try:
-        return decode(content(path))
+        return read_text(path)
     except (OSError, ValueError, UnreadableSource):
         return ""
 

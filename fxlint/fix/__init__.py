@@ -29,9 +29,10 @@ from fxlint.fix import (
 )
 from fxlint.fix.site import Site
 from fxlint.fix.sound import sound
-from fxlint.fix.sources import Read, Sources, read_text
+from fxlint.fix.sources import Read, Sources
 from fxlint.garbage import uncollected
 from fxlint.processes import in_processes
+from fxlint.project.source import read_text
 
 __all__ = ["Read", "read_text", "suggest", "with_suggestions"]
 

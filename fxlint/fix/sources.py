@@ -8,16 +8,10 @@ from collections.abc import Callable
 from fxlint.findings import Location
 from fxlint.fix.parameters import Parameter
 from fxlint.fix.source import Source
-from fxlint.project.buffers import content
-from fxlint.project.source import UnreadableSource, decode, parse
+from fxlint.project.source import UnreadableSource, parse
 
 Read = Callable[[str], str]
 """The text of a file by its path as findings spell it; raises OSError or UnreadableSource where there is none."""
-
-
-def read_text(path: str) -> str:
-    """The text of a file."""
-    return decode(content(path))
 
 
 class Sources:

@@ -12,6 +12,7 @@ from pathlib import Path
 
 from fxlint.findings import Location
 from fxlint.project.buffers import content
+from fxlint.project.notebook import is_notebook, read_notebook
 
 _DIRECTIVE = re.compile(r"#\s*fxlint:\s*(?P<name>trace|instance|inputs)\b\s*(?:=\s*(?P<value>.+?))?\s*$")
 
@@ -77,6 +78,17 @@ class SourceFile:
         return len(row.encode()[:offset].decode(errors="replace")) + 1
 
 
+def read_text(path: str) -> str:
+    """The text of a source file, of a notebook that of its code cells. Raises OSError, ValueError, UnreadableSource."""
+    raw = content(path)
+    if not is_notebook(path):
+        return decode(raw)
+    try:
+        return read_notebook(raw).text
+    except ValueError as error:
+        raise UnreadableSource(f"could not parse: {error}") from None
+
+
 def decode(raw: bytes) -> str:
     """Source text of a Python file, by its byte order mark or coding comment.
 
@@ -112,7 +124,8 @@ def refused(source: SourceFile) -> UnreadableSource | None:
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
-            compile(source.tree, source.path, "exec", dont_inherit=True)
+            flags = ast.PyCF_ALLOW_TOP_LEVEL_AWAIT if is_notebook(source.path) else 0
+            compile(source.tree, source.path, "exec", flags, dont_inherit=True)
     except SyntaxError as error:
         return UnreadableSource(f"could not compile: {error.msg}", error.lineno)
     except (ValueError, RecursionError, MemoryError):  # what is too much for the compiler may do for us
@@ -123,7 +136,7 @@ def refused(source: SourceFile) -> UnreadableSource | None:
 def read(path: str, file: Path) -> SourceFile:
     """Read and parse ``file``, reported under the name ``path``. Raises UnreadableSource."""
     try:
-        raw = content(str(file))
+        text = read_text(str(file))
     except OSError as error:
         raise UnreadableSource(f"could not read: {error.strerror or error}") from None
-    return parse(path, decode(raw))
+    return parse(path, text)

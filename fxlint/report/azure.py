@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from fxlint.findings import Finding, Problem, Report
+from fxlint.project.notebook import of_cell
 from fxlint.report import Options
 from fxlint.report.summary import standing
 from fxlint.report.text import one_line, placed, printable
@@ -18,7 +19,7 @@ def _finding(finding: Finding) -> str:
     place = finding.location
     properties = {
         "type": "error" if finding.severity == "error" else "warning",
-        "sourcepath": place.path,
+        "sourcepath": of_cell(place.path)[0],
         "linenumber": str(place.line),
         "columnnumber": str(place.column),
         "code": finding.code,
@@ -29,7 +30,7 @@ def _finding(finding: Finding) -> str:
 def _problem(problem: Problem) -> str:
     properties = {"type": "error" if problem.stage == "input" else "warning"}
     if problem.path:
-        properties["sourcepath"] = problem.path
+        properties["sourcepath"] = of_cell(problem.path)[0]
     if problem.line is not None:
         properties["linenumber"] = str(problem.line)
     return _command(properties, placed(problem))

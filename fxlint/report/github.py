@@ -10,6 +10,7 @@ from collections import Counter
 from dataclasses import replace
 
 from fxlint.findings import Finding, Problem, Report
+from fxlint.project.notebook import of_cell
 from fxlint.report import Options
 from fxlint.report.concise import line
 from fxlint.report.summary import standing, summary_line
@@ -52,7 +53,7 @@ def _place(
 
 def _finding(level: str, finding: Finding) -> str:
     place = finding.location
-    properties = {"title": f"{finding.code} {finding.rule}", "file": place.path, "line": str(place.line)}
+    properties = {"title": f"{finding.code} {finding.rule}", "file": of_cell(place.path)[0], "line": str(place.line)}
     if place.end_line == place.line:  # columns have no meaning to GitHub across lines
         properties |= {"endLine": str(place.end_line), "col": str(place.column), "endColumn": str(place.end_column)}
     else:
@@ -63,7 +64,7 @@ def _finding(level: str, finding: Finding) -> str:
 def _problem(level: str, problem: Problem) -> str:
     properties = {"title": "fxlint"}
     if problem.path:
-        properties["file"] = problem.path
+        properties["file"] = of_cell(problem.path)[0]
     if problem.line is not None:
         properties["line"] = str(problem.line)
     return _command(level, properties, placed(replace(problem, line=None)))

@@ -8,11 +8,13 @@ from pathlib import Path, PurePosixPath
 from urllib.parse import quote
 
 from fxlint.findings import Finding
+from fxlint.project.notebook import of_cell
 from fxlint.report import Options
 
 
 def uri(path: str, base: Path) -> str:
     """Relative to ``base`` where the file lies below it, which is what code scanning needs; else a file: URI."""
+    path, _ = of_cell(path)
     pure = PurePosixPath(path)
     if pure.is_absolute():
         if not pure.is_relative_to(base.as_posix()):
@@ -22,8 +24,8 @@ def uri(path: str, base: Path) -> str:
 
 
 def relative(path: str, base: Path) -> str:
-    """The path from ``base`` where the file lies below it; else as it is."""
-    pure = PurePosixPath(path)
+    """The path of the file, of a notebook for a cell, from ``base`` where the file lies below it; else as it is."""
+    pure = PurePosixPath(of_cell(path)[0])
     return pure.relative_to(base.as_posix()).as_posix() if pure.is_relative_to(base.as_posix()) else pure.as_posix()
 
 

@@ -21,6 +21,7 @@ from fxlint.findings import (
     Step,
     Suggestion,
 )
+from fxlint.project.notebook import of_cell
 from fxlint.report import Options
 from fxlint.report.summary import statuses, verdicts
 
@@ -54,7 +55,7 @@ def document(report: Report) -> dict[str, Any]:
 def _module(module: ModuleReport) -> dict[str, Any]:
     root = module.root
     return {
-        "path": root.path,
+        **_path(root.path),
         "class": root.qualname,
         "kind": root.kind,
         "line": root.line,
@@ -67,7 +68,7 @@ def _predicted(predicted: Predicted) -> dict[str, Any]:
     first = predicted.first
     return {
         "verdict": predicted.verdict,
-        "first": None if first is None else {"path": first.path, "line": first.line, "column": first.column},
+        "first": None if first is None else {**_path(first.path), "line": first.line, "column": first.column},
         "depends_on": list(predicted.depends_on),
         "reason": predicted.reason,
     }
@@ -153,14 +154,20 @@ def _failure(error: Failure | None) -> dict[str, Any] | None:
 
 
 def _problem(problem: Problem) -> dict[str, Any]:
-    return {"path": problem.path, "line": problem.line, "message": problem.message, "stage": problem.stage}
+    return {**_path(problem.path), "line": problem.line, "message": problem.message, "stage": problem.stage}
 
 
 def _span(location: Location) -> dict[str, Any]:
     return {
-        "path": location.path,
+        **_path(location.path),
         "line": location.line,
         "column": location.column,
         "end_line": location.end_line,
         "end_column": location.end_column,
     }
+
+
+def _path(path: str) -> dict[str, Any]:
+    """The file, and in a notebook the number of the code cell, in which lines count from 1."""
+    file, cell = of_cell(path)
+    return {"path": file} if cell is None else {"path": file, "cell": cell}

@@ -5,7 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from fxlint.project.buffers import content
-from fxlint.project.source import UnreadableSource, decode
+from fxlint.project.notebook import lines_of_cell, of_cell
+from fxlint.project.source import UnreadableSource, read_text
 
 
 @dataclass(eq=False, slots=True)
@@ -18,7 +19,7 @@ class Sources:
         """All lines, without line ends, split where Python splits them."""
         if path not in self._lines:
             try:
-                self._lines[path] = tuple(decode(content(path)).split("\n"))
+                self._lines[path] = _read(path)
             except (OSError, ValueError, UnreadableSource):
                 self._lines[path] = ()
         return self._lines[path]
@@ -27,3 +28,9 @@ class Sources:
         """One line (1-based), or None where the file has no such line."""
         lines = self.lines(path)
         return lines[number - 1] if 1 <= number <= len(lines) else None
+
+
+def _read(path: str) -> tuple[str, ...]:
+    file, cell = of_cell(path)
+    text = read_text(file)
+    return tuple(text.split("\n")) if cell is None else lines_of_cell(content(file), cell)

@@ -1,0 +1,121 @@
+"""Jupyter notebooks, from the file to the report."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+import fxlint
+from fxlint.project.notebook import read_notebook
+from fxlint.report import Options, renderer
+from fxlint.report.sources import Sources
+from fxlint.rules import load_rules
+
+RULES = load_rules()
+MODEL = """\
+class Net(nn.Module):
+    def forward(self, x):
+        return len(x)"""
+
+
+def notebook(*cells: str, language: str = "python", **more: object) -> str:
+    """A notebook with these code cells, and a text between each two."""
+    code = [{"cell_type": "code", "source": cell.splitlines(keepends=True), "outputs": []} for cell in cells]
+    text = {"cell_type": "markdown", "source": "# a heading", "metadata": {}}
+    both = [each for cell in code for each in (text, cell)]
+    return json.dumps({"nbformat": 4, "metadata": {"kernelspec": {"language": language}}, "cells": both, **more})
+
+
+@pytest.fixture(autouse=True)
+def work(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+
+
+def lint(*cells: str, **settings: object) -> fxlint.Report:
+    Path("nb.ipynb").write_text(notebook(*cells))
+    return fxlint.check("nb.ipynb", **{"confirm": False, **settings})
+
+
+def text(*cells: str) -> list[str]:
+    return read_notebook(notebook(*cells).encode()).text.split("\n")[:-1]
+
+
+@pytest.mark.parametrize(
+    ("cell", "rows"),
+    [
+        ("%matplotlib inline\nx = 1", ["pass", "x = 1"]),
+        ("if True:\n    !ls \\\n  -l\ny", ["if True:", "    pass", "", "y"]),
+        ("files = !ls\na, b = %time f()", ["files = None", "a, b = None"]),
+        ("nn.Module?\n?nn.Module", ["pass", "pass"]),
+        ("%%time\nx = 1", ["", "x = 1"]),
+        ("%%bash\nls", ["", ""]),
+        ('s = """\n%d\n"""', ['s = """', "%d", '"""']),
+        ("y = (x\n% 2)", ["y = (x", "% 2)"]),
+    ],
+)
+def test_magics_are_statements_that_do_nothing_on_their_line(cell, rows):
+    assert text(cell) == rows
+
+
+def test_cells_share_their_names_and_each_finding_is_told_in_its_cell():
+    report = lint("%pip install torch\nfrom torch import nn", MODEL, "net = Net()")
+    (finding,) = report.findings
+    place = finding.location
+    assert (place.path, place.line, place.column, place.end_line) == ("nb.ipynb:cell 2", 3, 16, 3)
+    assert [step.location.path for step in finding.provenance] == ["nb.ipynb:cell 2"]
+    assert [(module.root.path, module.root.line) for module in report.modules] == [("nb.ipynb:cell 2", 1)]
+
+
+def shown(report: fxlint.Report, output_format: str) -> str:
+    return renderer(output_format)(report, Options(RULES, Sources(), base=Path.cwd()))
+
+
+def test_formats_tell_the_cell_or_the_file_as_their_readers_need_it():
+    report = lint("from torch import nn", MODEL)
+    assert shown(report, "concise").startswith("nb.ipynb:cell 2:3:16: FX120 ")
+    assert "      3 |         return len(x)\n        |                ^^^^^^\n" in shown(report, "full")
+    (told,) = json.loads(shown(report, "json"))["findings"]
+    assert (told["path"], told["cell"], told["line"]) == ("nb.ipynb", 2, 3)
+    assert "file=nb.ipynb,line=3" in shown(report, "github")
+    (issue,) = json.loads(shown(report, "gitlab"))
+    assert issue["location"]["path"] == "nb.ipynb"
+    (result,) = json.loads(shown(report, "sarif"))["runs"][0]["results"]
+    assert result["locations"][0]["physicalLocation"]["artifactLocation"]["uri"] == "nb.ipynb"
+
+
+def test_comments_suppress_in_cells():
+    report = lint("from torch import nn", MODEL + "  # noqa: FX120")
+    assert (report.findings, report.suppressed) == ((), 1)
+
+
+def test_a_syntax_error_is_told_in_its_cell():
+    (problem,) = lint("x = 1", "def f(:").problems
+    assert (problem.path, problem.line) == ("nb.ipynb:cell 2", 1)
+
+
+def test_await_at_the_top_of_a_cell_is_no_error():
+    assert lint("await f()").problems == ()
+
+
+@pytest.mark.parametrize("content", ["", "[]", "{}", '{"cells": 1}', '{"cells": [{"cell_type": "code"}]}'])
+def test_what_is_no_notebook_is_a_problem(content):
+    Path("nb.ipynb").write_text(content)
+    (problem,) = fxlint.check(confirm=False).problems
+    assert problem.message == "could not parse: it is no Jupyter notebook of version 4"
+
+
+def test_other_languages_are_passed_over():
+    Path("nb.ipynb").write_text(notebook("x <- 1", language="R"))
+    assert fxlint.check(confirm=False).problems == ()
+
+
+@pytest.mark.torch
+def test_a_notebook_is_not_run_and_files_beside_it_are():
+    Path("model.py").write_text("from torch import nn\n\n\n" + MODEL + "\n")
+    report = lint("from torch import nn", MODEL, confirm=True)
+    (module,) = report.modules
+    assert (module.confirmed.verdict, module.confirmed.reason) == ("not-run", "a notebook cannot be imported")
+    assert [finding.confirmation.status for finding in report.findings] == ["unconfirmed"]
+    assert report.problems == ()
+    both = fxlint.check(["model.py", "nb.ipynb"])
+    assert [finding.confirmation.status for finding in both.findings] == ["confirmed", "unconfirmed"]
