@@ -253,26 +253,33 @@ def check(
     rules = load_rules()
     lint = partial(fxlint.check, paths, config=settings, rules=rules, log=_say if verbose else None, sources=texts)
     report, fixed = lint(), 0
-    if write_baseline is not None:
-        return _write_baseline(report, write_baseline)
-    if add_noqa:
-        return _add_noqa(report)
+    if write_baseline is not None or add_noqa or diff:
+        with holding(texts):
+            if write_baseline is not None:
+                _write_baseline(report, write_baseline)
+            elif add_noqa:
+                _add_noqa(report)
+            would_change = diff and _show_diff(report, unsafe_fixes)
+        _say_problems(report)
+        return max(exit_code(report, "never"), int(would_change))
     if fix:
         report, fixed = _fix(report, lint, unsafe_fixes)
     with holding(texts):
-        if diff:
-            return _show_diff(report, unsafe_fixes)
         colored = output_file is None and _wants_color(color or "auto")
         options = _options(rules, show_graph=bool(show_graph), color=colored)
         _write(report, "statistics" if statistics else output_format or "full", options, output_file)
-    for problem in report.problems:
-        _say(_problem(problem))
+    _say_problems(report)
     if not report.files and not report.problems and not texts:
         _say(f"warning: no Python files in {printable(', '.join(paths))}")
     if not quiet:
         _say_summary(report, fixed if fix else None)
     code = exit_code(report, "never" if exit_zero else settings.fail_on)
     return max(code, int(exit_non_zero_on_fix and fixed > 0))
+
+
+def _say_problems(report: Report) -> None:
+    for problem in report.problems:
+        _say(_problem(problem))
 
 
 def _say_summary(report: Report, fixed: int | None) -> None:
@@ -292,21 +299,17 @@ def _show_files(paths: tuple[str, ...], settings: Config) -> int:
     return EXIT_CANNOT if files.problems else 0
 
 
-def _write_baseline(report: Report, file: Path) -> int:
-    """Make what the report holds the baseline; 2 where that is not all, for an input could not be linted."""
+def _write_baseline(report: Report, file: Path) -> None:
+    """Make what the report holds the baseline."""
     from fxlint.baseline import write
-    from fxlint.engine import exit_code
     from fxlint.report.summary import standing
 
     findings = standing(report)
     write(file, findings)
-    for problem in report.problems:
-        _say(_problem(problem))
     _say(f"{len(findings)} in the baseline, {printable(str(file))}")
-    return exit_code(report, "never")
 
 
-def _add_noqa(report: Report) -> int:
+def _add_noqa(report: Report) -> None:
     """Have comments suppress what the report holds."""
     from fxlint.report.summary import standing
     from fxlint.rewrite import changed
@@ -317,7 +320,6 @@ def _add_noqa(report: Report) -> int:
         replace_file(path, data)
     many = len(findings) != 1
     _say(f"{len(findings)} {'findings are' if many else 'finding is'} suppressed by a comment now")
-    return 0
 
 
 def _fix(report: Report, lint: Callable[[], Report], unsafe: bool) -> tuple[Report, int]:
@@ -336,8 +338,8 @@ def _fix(report: Report, lint: Callable[[], Report], unsafe: bool) -> tuple[Repo
     return report, applied
 
 
-def _show_diff(report: Report, unsafe: bool) -> int:
-    """Print what fixing would change; 1 where there is anything."""
+def _show_diff(report: Report, unsafe: bool) -> bool:
+    """Print what fixing would change; whether there is anything."""
     from difflib import unified_diff
 
     from fxlint.project.buffers import content
@@ -349,7 +351,7 @@ def _show_diff(report: Report, unsafe: bool) -> int:
     for path, data in after.items():
         old, new = (decode(raw).splitlines(keepends=True) for raw in (content(path), data))
         _print("".join(unified_diff(old, new, path, path)))
-    return int(bool(after))
+    return bool(after)
 
 
 def _said(given: dict[str, Any]) -> dict[str, object]:

@@ -492,6 +492,12 @@ def test_diff_shows_what_fix_would_do_and_changes_nothing(stages, fxlint):
     assert fxlint("model.py", "--diff")[:2] == (0, "")
 
 
+@pytest.mark.parametrize("instead", [["--diff"], ["--add-noqa"], ["--write-baseline", "base.json"]])
+def test_what_is_done_instead_of_a_report_tells_what_could_not_be_linted(stages, fxlint, instead):
+    code, _, err = fxlint("model.py", "gone.py", *instead)
+    assert (code, err.splitlines()[-1]) == (2, "error: gone.py: no such file or folder")
+
+
 def test_standard_input_cannot_be_changed(stages, fxlint, standard_input):
     standard_input(MODEL)
     assert fxlint("-", "--fix")[0] == 2
