@@ -60,7 +60,9 @@ class Example:
 
     ``files`` are the modules beside it that it imports, as (file name, code). ``marks`` come in the order of the lines,
     the example's own first; stock tracing fails at the first one, with no frame in any of the example's files where
-    ``frame`` is "none". ``concrete_args`` is an expression for the dictionary the example is traced with.
+    ``frame`` is "none". What traces and is wrong has ``differs`` instead: an expression over ``orig``, ``traced``,
+    ``inputs`` and some helpers that is true where the wrongness shows. ``concrete_args`` is an expression for the
+    dictionary the example is traced with.
     """
 
     name: str
@@ -71,6 +73,7 @@ class Example:
     marks: tuple[Mark, ...] = ()
     files: tuple[tuple[str, str], ...] = ()
     concrete_args: str | None = None
+    differs: str | None = None
     frame: Frame = "user"
 
 
@@ -303,6 +306,7 @@ def _message(table: _Table) -> str:
 
 def _bad_example(table: _Table, code: str, events: tuple[str, ...]) -> Example:
     example = _example(table, frame=table.choice("frame", ("user", "none"), "user"))
+    example = replace(example, differs=table.optional_text("differs"))
     sources = ((MAIN, example.code), *example.files)
     marks = tuple(mark for file, text in sources for mark in _marks(table, code, file, text))
     if not marks:

@@ -2,16 +2,12 @@
 
 from __future__ import annotations
 
-import copy
 import re
 import sys
-from collections.abc import Callable
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
 
 import pytest
-import torch
 import truth
 
 from fxlint.confirm import confirm
@@ -77,30 +73,8 @@ def test_the_header_is_complete_and_names_lines_of_code(case: Case):
     assert all(rows[line - 1].strip() and not rows[line - 1].startswith("#") for line in case.lines)
 
 
-def gradients(function: Callable[..., torch.Tensor], *inputs: torch.Tensor) -> tuple[torch.Tensor, ...]:
-    leaves = [value.detach().clone().requires_grad_() for value in inputs]
-    return torch.autograd.grad(function(*leaves).sum(), leaves, allow_unused=True)
-
-
 def check_holds(case: Case, outcome: truth.Outcome) -> bool:
-    """The expression of the header, with the names that it may use."""
-
-    def build() -> Any:
-        return outcome.evaluate(case.header["instance"])
-
-    names = {
-        "build": build,
-        "orig": build(),
-        "inputs": outcome.evaluate(case.header["inputs"]),
-        "traced": outcome.traced,
-        "fx": torch.fx,
-        "copy": copy,
-        "same": truth.same,
-        "raises": truth.raises,
-        "grad": gradients,
-        "nodes": lambda traced: list(traced.graph.nodes),
-    }
-    return bool(replace(outcome, namespace={**outcome.namespace, **names}).evaluate(case.header["check"]))
+    return truth.holds(outcome, case.header["check"], case.header["instance"], case.header["inputs"])
 
 
 @pytest.mark.torch
@@ -159,6 +133,14 @@ class TestPrediction:
     def test_an_error_is_predicted_on_a_listed_line(self, case: Case, predicted: Prediction):
         assert case.lines & {finding.location.line for finding in errors(predicted, case)}
 
+    @each("silent")
+    def test_what_is_wrong_is_told_on_the_line(self, case: Case, predicted: Prediction):
+        assert case.lines & {one.location.line for one in located(predicted, case) if one.severity == "warning"}
+
+    @each("graph")
+    def test_what_is_right_has_no_finding(self, case: Case, predicted: Prediction):
+        assert [finding for finding in located(predicted, case) if finding.severity != "info"] == []
+
     @each("graph", "silent")
     def test_what_traces_is_not_predicted_to_fail(self, case: Case, predicted: Prediction):
         assert errors(predicted, case) == []
@@ -185,14 +167,14 @@ class TestPrediction:
 
 @pytest.fixture(scope="module")
 def confirmed(predicted: Prediction) -> Prediction:
-    traced = {str(case.path): case for case in ALL if case.expect in ("error", "graph")}
+    traced = {str(case.path): case for case in ALL if case.expect in ("error", "graph", "silent")}
     settings = ConfirmSettings(
         python=sys.executable,
         instances={f"{path}::{case.root}": (case.header["instance"],) for path, case in traced.items()},
         timeout=60,
         memory=4 << 30,
         jobs=2,
-        roots=(str(CASES / "error"), str(CASES / "graph")),
+        roots=(str(CASES / "error"), str(CASES / "graph"), str(CASES / "silent")),
     )
     return confirm(
         replace(
@@ -211,6 +193,11 @@ class TestConfirmation:
     @each("error")
     def test_the_finding_on_a_listed_line_is_confirmed(self, case: Case, confirmed: Prediction):
         found = [finding for finding in errors(confirmed, case) if finding.location.line in case.lines]
+        assert "confirmed" in {finding.confirmation.status for finding in found}
+
+    @each("silent")
+    def test_what_is_wrong_is_confirmed_on_the_line(self, case: Case, confirmed: Prediction):
+        found = [one for one in located(confirmed, case) if one.location.line in case.lines]
         assert "confirmed" in {finding.confirmation.status for finding in found}
 
     @each("graph")

@@ -99,6 +99,32 @@ def same(a: Any, b: Any) -> bool:
     return bool(a == b)
 
 
+def gradients(function: Callable[..., torch.Tensor], *inputs: torch.Tensor) -> tuple[torch.Tensor, ...]:
+    leaves = [value.detach().clone().requires_grad_() for value in inputs]
+    return torch.autograd.grad(function(*leaves).sum(), leaves, allow_unused=True)
+
+
+def holds(outcome: Outcome, check: str, instance: str, inputs: str) -> bool:
+    """Whether an expression on a new instance, the traced module and the inputs is true, and what names it may use."""
+
+    def build() -> Any:
+        return outcome.evaluate(instance)
+
+    names = {
+        "build": build,
+        "orig": build(),
+        "inputs": outcome.evaluate(inputs),
+        "traced": outcome.traced,
+        "fx": torch.fx,
+        "copy": copy,
+        "same": same,
+        "raises": raises,
+        "grad": gradients,
+        "nodes": lambda traced: list(traced.graph.nodes),
+    }
+    return bool(dataclasses.replace(outcome, namespace={**outcome.namespace, **names}).evaluate(check))
+
+
 def _load(path: Path) -> ModuleType:
     spec = importlib.util.spec_from_file_location(path.stem, path)
     assert spec is not None

@@ -37,8 +37,18 @@ _RELATED = (
 )
 """Families that stand for each other where the two halves name one thing differently."""
 
+SILENT = "silent"
+"""The family of what traces and is wrong: no failure proves it, and it tells of none."""
+
+_OF_THE_RESULT = frozenset({"silent.decorator", "silent.hook", "silent.method"})
+"""What is left out of every graph of the class, wherever tracing goes."""
+
 HEAD_FAMILIES = frozenset({"output", "signature", "root", "wrap"})
 """What can fail while no line of the user's is running."""
+
+
+def family_of(finding: Finding) -> str:
+    return finding.event.partition(".")[0]
 
 
 IsAbout = Callable[[Location, Place], bool]
@@ -62,7 +72,7 @@ def match(findings: Sequence[Finding], traces: Mapping[str, Trace], is_about: Is
     """Judge every finding by the traces of its roots (root id -> trace)."""
     by_root: dict[str, list[int]] = {}
     for number, finding in enumerate(findings):
-        for root in finding.modules:
+        for root in finding.modules if family_of(finding) != SILENT else ():
             by_root.setdefault(root, []).append(number)
     proofs: dict[int, dict[str, Met]] = {}
     unpredicted: list[tuple[str, Met]] = []
@@ -75,7 +85,12 @@ def match(findings: Sequence[Finding], traces: Mapping[str, Trace], is_about: Is
             if not hits:
                 unpredicted.append((root, met))
     judged = tuple(
-        replace(finding, confirmation=_judge(finding, traces, proofs.get(number, {}), is_about))
+        replace(
+            finding,
+            confirmation=_judge_silent(finding, traces)
+            if family_of(finding) == SILENT
+            else _judge(finding, traces, proofs.get(number, {}), is_about),
+        )
         for number, finding in enumerate(findings)
     )
     return Matched(judged, tuple(unpredicted))
@@ -93,7 +108,7 @@ def _score(finding: Finding, met: Met, is_about: IsAbout) -> float:
 
     Of the stock tracer's failure the place is enough: whatever it is called, tracing stops there.
     """
-    family = finding.event.partition(".")[0]
+    family = family_of(finding)
     if met.place is None:
         return _score_without_place(family, met)
     if is_about(finding.location, met.place):
@@ -119,7 +134,7 @@ def _score_without_place(family: str, met: Met) -> float:
 def _judge(finding: Finding, traces: Mapping[str, Trace], proofs: Mapping[str, Met], is_about: IsAbout) -> Confirmation:
     if proofs:
         return _confirmed(finding, traces, proofs)
-    if finding.event.partition(".")[0] not in OBSERVED:
+    if family_of(finding) not in OBSERVED:
         return Confirmation("unconfirmed", "the tracer cannot observe events of this kind")
     known = [(root, traces[root]) for root in finding.modules if root in traces]
     if not known:
@@ -135,12 +150,36 @@ def _judge(finding: Finding, traces: Mapping[str, Trace], proofs: Mapping[str, M
     if reached:
         quiet = [root for root in reached if not stopped[root]]
         return Confirmation("refuted", _of("it ran while tracing, and nothing happened", quiet, finding))
+    return _not_met(finding, ran, reasons)
+
+
+def _not_met(finding: Finding, ran: Mapping[str, Trace], reasons: Mapping[str, str | None]) -> Confirmation:
+    """Where tracing did not come to a construct: ``ran`` are the roots of which that is certain."""
     if ran:
         bounded = any(not trace.complete for trace in ran.values())
         why = "the recording met its bounds before it came here" if bounded else "tracing never comes here"
         return Confirmation("unreached", _of(why, ran, finding))
     root, reason = next(iter(reasons.items()))
     return Confirmation("unconfirmed", _of(reason or "", [root], finding))
+
+
+def _judge_silent(finding: Finding, traces: Mapping[str, Trace]) -> Confirmation:
+    """What traces and is wrong is met where it runs while tracing; nothing has to fail for it."""
+    known = {root: traces[root] for root in finding.modules if root in traces}
+    if not known:
+        return Confirmation("unconfirmed", "none of its modules was traced")
+    if finding.event in _OF_THE_RESULT:
+        why, met = "it traces, and this is not in the result", [
+            root for root, trace in known.items() if trace.confirmed.verdict == "traces"
+        ]
+    else:
+        why, met = "it ran while tracing", [
+            root for root, trace in known.items() if any(_inside(finding.location, place) for place in trace.executed)
+        ]
+    if met:
+        return Confirmation("confirmed", _of(why, met, finding))
+    reasons = {root: _why_open(finding, trace) for root, trace in known.items()}
+    return _not_met(finding, {root: trace for root, trace in known.items() if reasons[root] is None}, reasons)
 
 
 def _confirmed(finding: Finding, traces: Mapping[str, Trace], proofs: Mapping[str, Met]) -> Confirmation:
@@ -212,7 +251,8 @@ def new_findings(
     kind_of: Callable[[Root, Met], Kind | None],
 ) -> tuple[Finding, ...]:
     """Findings for what nobody predicted, one per place and code. A place that has a finding already gets no other."""
-    taken = {root: [finding for finding in findings if root in finding.modules] for root in traces}
+    failures = [finding for finding in findings if family_of(finding) != SILENT]
+    taken = {root: [finding for finding in failures if root in finding.modules] for root in traces}
     added: dict[tuple[str, Location], Finding] = {}
     for root, met in sorted(unpredicted, key=lambda item: item[1].answers):
         if met.family is None or met.caught or met.collateral or traces[root].confirmed.verdict == "traces":
@@ -273,7 +313,7 @@ def _says_it(finding: Finding, met: Met, kind: Kind) -> bool:
     """Whether a finding already tells of what happened there: a stand-in may make a second event of the first one."""
     if finding.location == kind.location:
         return True
-    family = finding.event.partition(".")[0]
+    family = family_of(finding)
     return met.answers > 0 and family == kind.event.partition(".")[0] and _overlap(finding.location, kind.location)
 
 

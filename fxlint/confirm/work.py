@@ -12,7 +12,7 @@ from fxlint.project.naming import ModuleName, module_name
 from fxlint.tracing import STOCK, Tracing, of_root
 
 from .found import NOTHING, Found
-from .match import HEAD_FAMILIES
+from .match import HEAD_FAMILIES, SILENT, family_of
 from .settings import ConfirmSettings
 from .tries import tries
 
@@ -137,5 +137,5 @@ def _watch(findings: Iterable[Finding]) -> dict[str, list[tuple[int, int]]]:
 
 def _goals(findings: Iterable[Finding]) -> list[tuple[str, int, int]]:
     """What a recording looks for: all but what is told at the head of a root, where nothing is met."""
-    placed = [finding for finding in findings if finding.event.partition(".")[0] not in HEAD_FAMILIES]
+    placed = [finding for finding in findings if family_of(finding) not in (*HEAD_FAMILIES, SILENT)]
     return [(path, first, last) for path, spans in _watch(placed).items() for first, last in spans]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Sequence
 from dataclasses import replace
+from typing import Final
 
 from fxlint.findings import Certainty, Finding, Location, ModuleReport, Predicted, Step
 from fxlint.predict.machine import Event
@@ -14,6 +15,8 @@ from fxlint.project.source import SourceFile
 from fxlint.rules import Rule, RuleSet
 
 MAX_STEPS: int = 8
+SILENT: Final = "silent."
+"""The family of what traces, and leaves a graph that is not the model."""
 
 
 class Assembly:
@@ -31,12 +34,16 @@ class Assembly:
         self.modules.append(ModuleReport(root, _verdict(run, self._rules, self._linted)))
         for event in run.events:
             rule = self._rules.get(event.kind)
-            if rule is None or event.swallowed:
+            if rule is None or event.swallowed or (event.kind.startswith(SILENT) and not self._is_told(run, event)):
                 continue
             location = place(event, self._linted)
             conditions = _conditions(event)
             finding = _finding(rule, event, location, root.id, conditions, self._linted)
             self._keep(finding)
+
+    def _is_told(self, run: Run, event: Event) -> bool:
+        """Whether a graph comes of the root at all, and the place is one that is linted."""
+        return not run.failed and event.frames[-1][0].path in self._linted
 
     def _keep(self, finding: Finding) -> None:
         place = (finding.code, finding.location)

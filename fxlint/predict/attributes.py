@@ -7,7 +7,7 @@ import math
 from collections.abc import Iterator
 from typing import Final
 
-from fxlint.predict import calls, classes, modules, names, signatures
+from fxlint.predict import calls, classes, modules, names, signatures, silent
 from fxlint.predict.arguments import Arguments
 from fxlint.predict.machine import Guard, Machine
 from fxlint.predict.scopes import Frame
@@ -38,7 +38,6 @@ from fxlint.predict.values import (
     Unknown,
     Value,
     const,
-    holds_traced,
     likely_of,
 )
 
@@ -72,6 +71,7 @@ def load(vm: Machine, frame: Frame, owner: Value, name: str, node: ast.AST) -> V
         meant = [option for option in owner.options if _may_have(option, name)]
         return calls.each(vm, meant or owner.options, lambda option: load(vm, frame, option, name, node), node)
     if isinstance(owner, Tensor):
+        silent.device(vm, owner, name, node)
         return _of_tensor(owner, name)
     if isinstance(owner, Class):
         return _of_class(vm, frame, owner, name, node)
@@ -210,6 +210,8 @@ def of_instance(vm: Machine, frame: Frame, owner: Instance, name: str, node: ast
         return bind(vm, found, owner)
     known = vm.facts.attribute(vm, owner, name)
     if known is not None:
+        if name == "training":
+            vm.note("silent.training", node)
         return as_seen(vm, owner, known, node)
     if isinstance(owner.children, Mapping) and classes.is_module(vm, owner):
         child = owner.children.items.get(("", name))
@@ -318,7 +320,6 @@ def store(vm: Machine, frame: Frame, owner: Value, name: str, value: Value, node
         return
     if classes.is_module(vm, owner):
         classes.register(value)
-    if vm.tracing and holds_traced(value):
-        vm.note("silent.state", node)
+    silent.stored(vm, owner, value, node)
     owner.attributes.partial.pop(name, None)
     vm.heap.put(owner.attributes, name, value)

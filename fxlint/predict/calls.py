@@ -8,7 +8,7 @@ from dataclasses import replace
 from functools import partial
 from typing import Final
 
-from fxlint.predict import classes, containers, evaluate, library, memo, modules, statements
+from fxlint.predict import classes, containers, evaluate, library, memo, modules, silent, statements
 from fxlint.predict.arguments import Arguments
 from fxlint.predict.machine import MAX_DEPTH, Machine, PathEnd, Stopped, Unwind
 from fxlint.predict.scopes import Exit, Frame, Scope
@@ -138,6 +138,7 @@ def call(vm: Machine, frame: Frame, callee: Value, args: Arguments, node: ast.AS
         )
         return call(vm, frame, callee.function, merged, node)
     if isinstance(callee, Decorated):
+        silent.context(vm, callee.decorator, node)
         return call(vm, frame, callee.function, args, node)
     if isinstance(callee, Wraps):
         return _wrapped(callee, args)

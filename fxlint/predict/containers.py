@@ -204,6 +204,8 @@ def set_item(vm: Machine, frame: Frame, container: Value, key: Value, value: Val
             classes.register(value)
             set_item(vm, frame, container.children, key, value, node)
     elif isinstance(container, Tensor):
+        if holds_traced(value):
+            vm.note("silent.constant", node)
         library.operation(vm, "setitem", [container, key, value], node)
     elif isinstance(container, Union):
         for option in container.options:

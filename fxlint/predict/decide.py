@@ -8,7 +8,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any, Final
 
-from fxlint.predict import calls, classes, containers, evaluate, library
+from fxlint.predict import calls, classes, containers, evaluate, library, silent
 from fxlint.predict.machine import Machine
 from fxlint.predict.scopes import Frame
 from fxlint.predict.values import (
@@ -91,7 +91,9 @@ def condition(vm: Machine, frame: Frame, test: ast.expr, kind: str, whole: ast.A
         )
     if isinstance(test, ast.BoolOp):
         return _connective(vm, frame, test, test.values, kind)
-    return truth(vm, frame, evaluate.expression(vm, frame, test), test, kind)
+    value = evaluate.expression(vm, frame, test)
+    silent.switch(vm, test, value)
+    return truth(vm, frame, value, test, kind)
 
 
 def _connective(vm: Machine, frame: Frame, test: ast.BoolOp, operands: list[ast.expr], kind: str) -> Verdict:
@@ -282,7 +284,7 @@ def identical(vm: Machine, left: Value, right: Value, node: ast.AST) -> Value:
     none = left if _is_none(right) else right if _is_none(left) else None
     if none is not None:
         if isinstance(none, Traced):
-            vm.note("silent.none", node, origin=none.origin)
+            silent.asked_for_none(vm, none, node)
             return ANSWERED_FALSE
         is_none = shallow_none(none)
         if is_none is None:
@@ -304,6 +306,7 @@ def identical(vm: Machine, left: Value, right: Value, node: ast.AST) -> Value:
         return const(type(left.value) is type(right.value) and left.value == right.value)
     if isinstance(left, External) and isinstance(right, External):
         identical_names = vm.facts.canonical(left.name) == vm.facts.canonical(right.name)
+        silent.compared(vm, left, right, node)
         return answer(identical_names) if is_of_tracing(left) or is_of_tracing(right) else const(identical_names)
     if isinstance(left, (Unknown, Tensor)) or isinstance(right, (Unknown, Tensor)):
         return _likely_equal(left, right)
@@ -386,6 +389,7 @@ def equal(vm: Machine, frame: Frame, op: ast.cmpop, left: Value, right: Value, n
         equality = _equality(vm, left, right)
         if equality is not None:
             outcome = equality == isinstance(op, ast.Eq)
+            silent.compared(vm, left, right, node)
             return answer(outcome) if is_of_tracing(left) or is_of_tracing(right) else const(outcome)
     else:
         for operand in (left, right):

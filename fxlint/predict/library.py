@@ -14,7 +14,7 @@ import string
 from collections.abc import Callable
 from typing import Any, Final, Literal
 
-from fxlint.predict import attributes, calls, calltable, classes, containers, decide, evaluate, modules, names
+from fxlint.predict import attributes, calls, calltable, classes, containers, decide, evaluate, modules, names, silent
 from fxlint.predict.arguments import Arguments
 from fxlint.predict.machine import Machine
 from fxlint.predict.scopes import Frame
@@ -197,6 +197,7 @@ def measured(
     if not traced and not contains:
         if args.may_hold_traced():
             return MAYBE
+        silent.called(vm, name, node)
         return _plain(name, outcome, constant_self)
     return _apply(vm, name, outcome, args, node, constant_self)
 
@@ -320,7 +321,7 @@ def _autograd_apply(vm: Machine, frame: Frame, cls: Class, args: Arguments, node
     function = forward.function if isinstance(forward, Descriptor) else forward
     if not isinstance(function, Function):
         return MAYBE
-    vm.note("silent.autograd", node)
+    vm.note("silent.gradient", node)
     takes_context = classes.find(vm, cls, "setup_context") is None
     return calls.call(vm, frame, function, args.after(UNKNOWN) if takes_context else args, node)
 
@@ -359,6 +360,7 @@ def method(vm: Machine, frame: Frame, receiver: Value, name: str, args: Argument
 
 
 def _tensor_method(vm: Machine, receiver: Tensor, name: str, args: Arguments, node: ast.AST) -> Value:
+    silent.tensor_method(vm, name, args.holds_traced(), node)
     if not args.holds_traced():
         if args.may_hold_traced():
             return MAYBE
@@ -407,8 +409,7 @@ def extend(vm: Machine, frame: Frame, target: Sequence, more: Value, node: ast.A
 def _sequence_method(vm: Machine, frame: Frame, receiver: Sequence, name: str, args: Arguments, node: ast.AST) -> Value:
     first = args.get(0, "")
     if name in {"append", "add", "appendleft"} and first is not None:
-        if vm.tracing and holds_traced(first):
-            vm.note("silent.append", node)
+        silent.appended(vm, receiver, first, node)
         containers.append(vm, receiver, first)
         return NONE
     if name in {"extend", "update"} and first is not None:
@@ -882,7 +883,6 @@ def _quantified(every: bool) -> Model:
 def _type(vm: Machine, frame: Frame, args: Arguments, node: ast.AST) -> Value:
     value = args.get(0, "")
     if isinstance(value, Traced):
-        vm.note("silent.isinstance", node, origin=value.origin)
         return External(PROXY)
     if isinstance(value, Instance):
         return value.cls

@@ -18,7 +18,19 @@ from typing import TYPE_CHECKING, Final, NoReturn
 
 from fxlint.predict.heap import Changes, Heap
 from fxlint.predict.scopes import Exit, Frame, ModuleScope
-from fxlint.predict.values import MAYBE, TRUE, UNKNOWN, Attributes, Instance, Origin, Traced, Unknown, Value, join
+from fxlint.predict.values import (
+    MAYBE,
+    TRUE,
+    UNKNOWN,
+    Attributes,
+    Instance,
+    Origin,
+    Traced,
+    Unknown,
+    Value,
+    clock,
+    join,
+)
 from fxlint.project.source import SourceFile
 from fxlint.tracing import STOCK, Tracing
 
@@ -61,10 +73,14 @@ class OutOfBudget(Exception):
 
 @dataclass(eq=False, slots=True)
 class Handler:
-    """A try statement being run: the exception types it catches (None catches all) and how it was reached."""
+    """A try statement being run: the exception types it catches (None catches all) and how it was reached.
+
+    ``swallows``: what it caught is that tracing failed.
+    """
 
     catches: Callable[[Value | str], bool]
     entries: list[Changes] = field(default_factory=list)
+    swallows: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,6 +130,7 @@ class Machine:
         self.failed = False
         self.unlikely = 0
         self.tracing = False
+        self.begun = 0  # the clock when tracing began: what was born before is the user's own
         self.loose = 0
         self.steps = 0
         self.limit = MAX_STEPS
@@ -147,6 +164,10 @@ class Machine:
         self.limit = MAX_STEPS
         self.tracing = False
         self.foreign = None
+
+    def begin(self) -> None:
+        """From here on the program runs under the tracer."""
+        self.tracing, self.begun = True, clock()
 
     def within_root(self, module: Instance) -> bool:
         """Whether the tracer finds the module when it walks from the root."""
@@ -236,6 +257,7 @@ class Machine:
         handler = self._catching(thrown if thrown is not None else exception)
         self.record(self._event(kind, node, origin, exception, callee, swallowed=handler is not None))
         if handler is not None:
+            handler.swallows = handler.swallows or origin is not None
             raise Unwind(handler)
         self.failed = True
         if self.foreign is not None and len(self.guards) <= self.foreign:

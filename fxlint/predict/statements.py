@@ -7,7 +7,7 @@ import builtins
 from collections.abc import Callable, Iterable
 from typing import Any, Final
 
-from fxlint.predict import attributes, calls, classes, containers, decide, evaluate, library, names
+from fxlint.predict import attributes, calls, classes, containers, decide, evaluate, library, names, silent
 from fxlint.predict.machine import Handler, Machine, PathEnd, Unwind
 from fxlint.predict.scopes import Exit, Frame, Loop
 from fxlint.predict.values import (
@@ -19,7 +19,6 @@ from fxlint.predict.values import (
     Function,
     Instance,
     Sequence,
-    Tensor,
     Traced,
     Value,
     holds_traced,
@@ -67,7 +66,7 @@ def _yields(node: ast.AST) -> bool:
 
 
 def _expression(vm: Machine, frame: Frame, node: ast.Expr) -> bool:
-    evaluate.expression(vm, frame, node.value)
+    silent.discarded(vm, node.value, evaluate.expression(vm, frame, node.value))
     return True
 
 
@@ -103,8 +102,7 @@ def _augmented(vm: Machine, frame: Frame, node: ast.AugAssign) -> bool:
         return True
     if isinstance(old, Instance) and _in_place(vm, frame, old, right, node):
         return True
-    if isinstance(old, Tensor) and isinstance(right, Traced):
-        vm.note("silent.constant", node)
+    silent.augmented(vm, node.target, old, right, node)
     containers.assign(vm, frame, node.target, evaluate.binary(vm, frame, node.op, old, right, node))
     return True
 
@@ -430,7 +428,7 @@ def _entered(vm: Machine, frame: Frame, manager: Value, node: ast.AST) -> Value:
         enter = classes.find(vm, manager.cls, "__enter__")
         if isinstance(enter, Function):
             return calls.invoke(vm, frame, enter, [manager], node)
-        vm.note("silent.context", node)
+        silent.entered(vm, manager, node)
         return manager
     if isinstance(manager, Sequence) and manager.kind == "iterator":
         return manager.items[0] if manager.items else UNKNOWN
@@ -456,6 +454,8 @@ def _try(vm: Machine, frame: Frame, node: ast.Try) -> bool:
     finally:
         del vm.frames[frames:]
         del vm.handlers[handlers:]
+    if handler.swallows:
+        vm.note("silent.swallowed", node.handlers[0].type or node.handlers[0])
     if unwound:
         del vm.guards[guards:]
         falls = _handlers(vm, frame, node)

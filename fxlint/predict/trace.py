@@ -6,7 +6,7 @@ import ast
 from dataclasses import dataclass
 from typing import Final
 
-from fxlint.predict import calls, classes, evaluate, modules, sites
+from fxlint.predict import calls, classes, evaluate, modules, silent, sites
 from fxlint.predict.arguments import Arguments
 from fxlint.predict.machine import Event, Guard, Machine, OutOfBudget, PathEnd, Unwind
 from fxlint.predict.roots import RootValue
@@ -93,7 +93,7 @@ def _trace_object(vm: Machine, instance: Instance, root: RootValue) -> str | Non
     scope = root.scope
     node = scope.index.bindings[root.root.qualname][-1].node
     vm.frames.append(Frame(Scope(scope), None, None))
-    vm.tracing = True
+    vm.begin()
     placeholder = Traced(Origin(scope.source, node, None, "input", "input"))
     modules.library_forward(vm, vm.frame, instance, instance.cls.name, Arguments([placeholder]), node)
     return None
@@ -115,6 +115,9 @@ def _trace_class(vm: Machine, cls: Class, concrete_args: str | None) -> str | No
         function = function.function
     if not isinstance(function, Function):
         return "forward is not a function whose source is known"
+    with vm.at(Frame(Scope(cls.module), None, None)):
+        vm.begin()
+        silent.lost(vm, cls)
     return _trace_function(vm, forward, function, instance, concrete_args)
 
 
@@ -179,7 +182,7 @@ def _trace_function(
     bound = _evaluated(vm, function.module, concrete_args)
     vm.root_module = function.module
     vm.frames.append(Frame(Scope(function.module), None, None))
-    vm.tracing = True
+    vm.begin()
     _report_wrap_misuse(vm, function.module)
     parameters = analysed.node.args
     variadic = bool(parameters.kwonlyargs or parameters.vararg or parameters.kwarg)
@@ -187,6 +190,9 @@ def _trace_function(
     if instance is not None and not (parameters.posonlyargs or parameters.args or parameters.kwonlyargs):
         _signature_fails(vm, analysed, "RuntimeError", analysed.name)
         placeholders = {}
+    if isinstance(outer, Decorated):
+        with vm.at(Frame(Scope(function.module), None, None)):
+            silent.context(vm, outer.decorator, function.node, "silent.decorator")
     if isinstance(outer, Decorated) and variadic:
         _signature_fails(vm, function, "ValueError", outer.decorator)
     if analysed is function:
@@ -318,7 +324,7 @@ def _trace_library_forward(vm: Machine, instance: Instance) -> str | None:
         return "no forward was found"
     vm.root_module = instance.cls.module
     vm.frames.append(Frame(Scope(instance.cls.module), None, None))
-    vm.tracing = True
+    vm.begin()
     node = instance.cls.node
     placeholder = Traced(Origin(instance.cls.module.source, node, None, "input", "input"))
     modules.library_forward(vm, vm.frame, instance, base, Arguments([placeholder]), node)

@@ -2,9 +2,10 @@
 
 import pytest
 
+from fxlint.confirm.kinds import Kind
 from fxlint.confirm.match import AFTER, match, new_findings
 from fxlint.confirm.traces import Ended, Met, Place, Trace
-from fxlint.findings import Confirmed, Failure, Finding, Location
+from fxlint.findings import Confirmed, Failure, Finding, Location, Root
 from fxlint.rules import load_rules
 
 ROOT = "net.py::Net"
@@ -149,11 +150,37 @@ class TestWithoutAnEvent:
         )
 
     def test_a_family_that_the_tracer_cannot_see(self):
-        (judged,) = match([finding("silent.isinstance", 5)], {ROOT: trace(executed=self.RAN)}).findings
+        (judged,) = match([finding("graph.stale", 5)], {ROOT: trace(executed=self.RAN)}).findings
         assert judged.confirmation.status == "unconfirmed"
 
     def test_no_module_at_all(self):
         assert statuses([finding("bool.if", 5, modules=())], {}) == ["unconfirmed"]
+
+
+class TestWhatTracesAndIsWrong:
+    RAN = (Place("net.py", 5, 8, 5, 20),)
+
+    def test_it_is_confirmed_where_it_runs_while_tracing(self):
+        assert status(finding("silent.none", 5), confirmed=TRACES, executed=self.RAN) == "confirmed"
+
+    def test_it_is_unreached_where_tracing_goes_another_way(self):
+        assert status(finding("silent.none", 6), confirmed=TRACES, executed=self.RAN) == "unreached"
+
+    def test_what_no_graph_of_the_class_has_is_confirmed_by_the_graph(self):
+        assert status(finding("silent.method", 9), confirmed=TRACES) == "confirmed"
+        assert status(finding("silent.method", 9), confirmed=FAILS) != "confirmed"
+
+    def test_a_failure_there_proves_the_error_and_not_the_warning(self):
+        found = [finding("silent.none", 5), finding("bool.if", 5)]
+        assert statuses(found, {ROOT: trace(met("bool", 5))}) == ["unreached", "confirmed"]
+
+    def test_it_does_not_hide_a_failure_that_nobody_predicted(self):
+        traces = {ROOT: trace(met("bool", 5))}
+        matched = match([finding("silent.none", 5)], traces)
+        roots = {ROOT: Root("net.py", "Net", 1, "class")}
+        kind = Kind("bool.if", "x", "x", Location("net.py", 5, 8, 5, 20))
+        added = new_findings(matched.unpredicted, matched.findings, traces, roots, load_rules(), lambda *_: kind)
+        assert [one.code for one in added] == ["FX101"]
 
 
 class TestSeveralModules:

@@ -1,0 +1,167 @@
+"""What stops no trace, and leaves a graph that is not the model: notes, which change no verdict.
+
+Decisions that a Proxy takes by answering (``isinstance``, ``is None``) are noted where they are modelled; here is what
+depends on when and where something happens.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from typing import Final
+
+from fxlint.predict.machine import Machine
+from fxlint.predict.values import (
+    TRUE,
+    Class,
+    External,
+    Instance,
+    Sequence,
+    Tensor,
+    Traced,
+    Value,
+    holds_traced,
+    is_of_tracing,
+)
+
+_RANDOM: Final = frozenset(
+    "torch.rand torch.randn torch.randint torch.randperm torch.normal torch.bernoulli torch.multinomial "
+    "torch.rand_like torch.randn_like torch.randint_like torch.poisson".split()
+)
+_RANDOM_MODULES: Final = ("random.", "numpy.random.")
+_CONTEXTS: Final = frozenset(
+    "torch.no_grad torch.enable_grad torch.inference_mode torch.set_grad_enabled torch.autocast torch.amp.autocast "
+    "torch.cuda.amp.autocast torch.cpu.amp.autocast".split()
+)
+
+
+def asked_for_none(vm: Machine, asked: Traced, node: ast.AST) -> None:
+    """``asked is None``: an input may be, what is computed from one hardly ever is."""
+    origin = asked.origin
+    if origin is not None and origin.kind == "input" and origin.parent is None:
+        vm.note("silent.none", node, origin=origin)
+
+
+def compared(vm: Machine, left: Value, right: Value, node: ast.AST) -> None:
+    """``type(x) is torch.Tensor``, with the class of a Proxy on one side."""
+    if is_of_tracing(left) or is_of_tracing(right):
+        vm.note("silent.isinstance", node)
+
+
+def called(vm: Machine, name: str, node: ast.AST) -> None:
+    """A library function that got no Proxy: it runs while tracing, and its result is a constant."""
+    if name in _RANDOM or name.startswith(_RANDOM_MODULES):
+        vm.note("silent.random", node, callee=name)
+
+
+def entered(vm: Machine, manager: Instance, node: ast.AST) -> None:
+    """``with manager``: the code in it runs within, the nodes that it records do not."""
+    if isinstance(manager.cls, External):
+        context(vm, manager.cls.name, node)
+
+
+def context(vm: Machine, name: str, node: ast.AST, kind: str = "silent.context") -> None:
+    if vm.facts.canonical(name) in _CONTEXTS:
+        vm.note(kind, node, callee=name)
+
+
+def stored(vm: Machine, owner: Instance, value: Value, node: ast.AST) -> None:
+    """``owner.name = value`` on an object that was there before: the module keeps a Proxy."""
+    if owner.attributes.born < vm.begun and holds_traced(value):
+        vm.note("silent.attribute", node)
+
+
+def appended(vm: Machine, receiver: Sequence, value: Value, node: ast.AST) -> None:
+    """A Proxy put into a list that outlives the trace."""
+    if receiver.born < vm.begun and holds_traced(value):
+        vm.note("silent.append", node)
+
+
+def augmented(vm: Machine, target: ast.expr, old: Value, right: Value, node: ast.AST) -> None:
+    """``target += right``."""
+    if isinstance(old, Tensor) and holds_traced(right):
+        vm.note("silent.constant", node)
+    elif isinstance(target, ast.Attribute) and not isinstance(old, Traced):
+        vm.note("silent.state", node)
+
+
+def tensor_method(vm: Machine, name: str, traced: bool, node: ast.AST) -> None:
+    """A method of a real tensor: what ends with an underscore changes it."""
+    if not name.endswith("_") or name.startswith("_"):
+        return
+    if traced:
+        vm.note("silent.constant", node)
+    elif isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and _is_kept(node.func.value):
+        vm.note("silent.state", node)
+
+
+def _is_kept(place: ast.expr) -> bool:
+    """Whether a tensor belongs to an object, as a buffer does; one in a local name is made anew for every call."""
+    while isinstance(place, ast.Subscript):
+        place = place.value
+    return isinstance(place, ast.Attribute)
+
+
+def discarded(vm: Machine, node: ast.expr, value: Value) -> None:
+    """A method of a Proxy, called for what it does: a node that nothing uses."""
+    if not (isinstance(node, ast.Call) and isinstance(value, Traced) and value.origin is not None):
+        return
+    receiver = value.origin.parent
+    if value.origin.node is node and receiver is not None and receiver.node is node.func:
+        vm.note("silent.unused", node, origin=receiver)
+
+
+def device(vm: Machine, owner: Tensor, name: str, node: ast.AST) -> None:
+    """Where a parameter is, and of which type, as the module itself tells: read once."""
+    if owner.parameter and name in {"device", "dtype"}:
+        vm.note("silent.device", node)
+
+
+def switch(vm: Machine, test: ast.expr, value: Value) -> None:
+    """A condition on an attribute that the class itself sets to True: it is there for somebody to switch it off."""
+    if isinstance(test, ast.Attribute) and value is TRUE and not vm.guards:
+        vm.note("silent.switch", test)
+
+
+def lost(vm: Machine, cls: Class) -> None:
+    """What a GraphModule has no more: the methods that call the module, and the hooks of the root."""
+    for member in cls.node.body:
+        if isinstance(member, ast.FunctionDef) and not member.name.startswith("_") and _calls_itself(member):
+            vm.note("silent.method", member, callee=member.name)
+    source = cls.module.source
+    if "register_forward_" in source.text:
+        for call in _hooks(source.tree, cls.name):
+            vm.note("silent.hook", call)
+
+
+def _calls_itself(method: ast.FunctionDef) -> bool:
+    own = method.args.args[0].arg if method.args.args else ""
+    return any(
+        isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == own
+        for node in ast.walk(method)
+    )
+
+
+def _hooks(tree: ast.AST, name: str) -> Iterator[ast.Call]:
+    """The calls that register a forward hook on a variable that holds a new object of the class."""
+    for function in ast.walk(tree):
+        if not isinstance(function, (ast.FunctionDef, ast.Module)):
+            continue
+        made = {
+            target.id
+            for statement in function.body
+            if isinstance(statement, ast.Assign) and isinstance(statement.value, ast.Call)
+            for target in statement.targets
+            if isinstance(target, ast.Name) and isinstance(statement.value.func, ast.Name)
+            and statement.value.func.id == name
+        }
+        for statement in function.body if made else ():
+            call = statement.value if isinstance(statement, ast.Expr) else None
+            if (
+                isinstance(call, ast.Call)
+                and isinstance(call.func, ast.Attribute)
+                and call.func.attr.startswith("register_forward_")
+                and isinstance(call.func.value, ast.Name)
+                and call.func.value.id in made
+            ):
+                yield call
