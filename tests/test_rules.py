@@ -46,7 +46,7 @@ VOCABULARY = {
     "signature": "variadic decorated",
     "root": "library",
     "module": "unregistered",
-    "raise": "reached attribute type",
+    "raise": "reached attribute type name",
     "context": "proxy",
     "wrap": "misuse",
     "graph": "stale order end endless erase self copy set_order",
