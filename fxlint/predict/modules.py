@@ -232,11 +232,14 @@ def method(vm: Machine, frame: Frame, module: Instance, base: str, name: str, ar
 
 def submodules(vm: Machine, module: Instance) -> Mapping:
     """``module._modules``: what it contains, or else its attributes that are modules."""
-    if isinstance(module.children, Mapping):
-        return Mapping(dict(module.children.items), module.children.rest)
-    if isinstance(module.children, Sequence):
-        numbered = [(Const(str(position)), child) for position, child in enumerate(module.children.items)]
-        return Mapping({("", name.value): (name, child) for name, child in numbered}, module.children.rest)
+    contents = module.children
+    if contents is not None and not contents.items and contents.rest is None and module is vm.root:
+        return Mapping({}, UNKNOWN)  # a container that its constructor leaves empty is filled by those who use it
+    if isinstance(contents, Mapping):
+        return Mapping(dict(contents.items), contents.rest)
+    if isinstance(contents, Sequence):
+        numbered = [(Const(str(position)), child) for position, child in enumerate(contents.items)]
+        return Mapping({("", name.value): (name, child) for name, child in numbered}, contents.rest)
     known = {
         ("", name): (Const(name), value)
         for name, value in module.attributes.items()

@@ -649,6 +649,22 @@ class TestLoops:
         """
         check(tmp_path, source, "fails")
 
+    def test_a_container_that_is_left_empty_is_filled_by_those_who_use_it(self, tmp_path):
+        source = """
+        class Net(nn.Sequential):
+            def forward(self, x):
+                for layer in self._modules.values():
+                    x = layer(x)
+                    if x.any():  # maybe
+                        break
+                return x
+
+            def __init__(self, axis):
+                super().__init__()
+                self.axis = axis
+        """
+        check(tmp_path, source, "depends")
+
     def test_a_list_of_unknown_length_is_searched(self, tmp_path):
         body = "return self.sizes.index(x.shape[0])  # error"
         check(
