@@ -75,6 +75,9 @@ def iterate(
         if isinstance(likely, Sequence) and likely.items and likely.rest is None and not value.maybe:
             items = [Unknown(likely=item) if isinstance(item, Const) else item for item in likely.items]
             return Sequence("tuple", list(items))
+        layers = likely.children if isinstance(likely, Instance) and not value.maybe else None
+        if isinstance(layers, Sequence) and (layers.items or layers.rest is not None):
+            return Sequence("tuple", [], Unknown(likely=join_all(layers.members())))
         return Sequence("tuple", [], MAYBE if value.maybe else UNKNOWN)
     if isinstance(value, Class):
         return Sequence("tuple", list(classes.enum_members(vm, value)), None if classes.is_enum(vm, value) else UNKNOWN)

@@ -13,10 +13,11 @@ from fxlint.project.source import SourceFile
 
 @dataclass(eq=False, slots=True)
 class Sites:
-    """Calls in a file, by the name that is called and by the name that their result is assigned to."""
+    """Calls in a file: by the name that is called, that their result is assigned to, of the list that holds it."""
 
     calls: dict[str, list[ast.Call]] = field(default_factory=dict)
     assigned: dict[str, list[ast.Call]] = field(default_factory=dict)
+    held: dict[str, list[ast.Call]] = field(default_factory=dict)
 
 
 @dataclass(eq=False, slots=True)

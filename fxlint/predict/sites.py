@@ -9,7 +9,7 @@ from typing import Final
 from fxlint.predict import classes, evaluate
 from fxlint.predict.machine import Machine, OutOfBudget, PathEnd, Unwind
 from fxlint.predict.scopes import Frame, ModuleScope, Scope, Sites
-from fxlint.predict.values import Class, External, Function, Instance, Value, join_all
+from fxlint.predict.values import UNKNOWN, Class, External, Function, Instance, Sequence, Unknown, Value, join_all
 from fxlint.project.tree import children
 
 MAX_LAYERS: Final = 3
@@ -29,6 +29,17 @@ def layers_given(vm: Machine, cls: Class, init: Function) -> dict[str, Value]:
     return {name: join_all(kinds) for name, kinds in found.items() if kinds}
 
 
+def any_given(vm: Machine, cls: Class) -> Value:
+    """Any of the modules that calls of the class in its file give by position."""
+    kinds: list[Instance] = []
+    for call in _sites(cls.module).calls.get(cls.name, ()):
+        for made in (made for node in call.args for made in _made(cls.module, node)):
+            layer = _layer(vm, cls.module, made) if len(kinds) < MAX_LAYERS else None
+            if layer is not None and not any(_is_same(layer.cls, other.cls) for other in kinds):
+                kinds.append(layer)
+    return Unknown(likely=join_all(kinds)) if kinds else UNKNOWN
+
+
 def _without_default(init: Function) -> frozenset[str]:
     parameters = init.node.args
     named = [*parameters.posonlyargs, *parameters.args]
@@ -39,7 +50,7 @@ def _without_default(init: Function) -> frozenset[str]:
 
 
 def _sites(module: ModuleScope) -> Sites:
-    """The calls in a file by the name that is called, and those that are assigned to a name by that name."""
+    """The calls in a file, looked up once."""
     if module.sites is None:
         module.sites = Sites()
         pending: list[ast.AST] = [module.source.tree]
@@ -47,17 +58,31 @@ def _sites(module: ModuleScope) -> Sites:
             pending += children(node)
             if isinstance(node, ast.Call) and isinstance(node.func, ast.Name):
                 module.sites.calls.setdefault(node.func.id, []).append(node)
-            elif isinstance(node, ast.Assign) and isinstance(node.value, ast.Call):
+            elif isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr == "append":
+                _add(module.sites.held, node.func.value, node.args)
+            elif isinstance(node, ast.Assign):
                 for target in node.targets:
-                    if isinstance(target, ast.Name):
-                        module.sites.assigned.setdefault(target.id, []).append(node.value)
+                    _add(module.sites.assigned, target, [node.value])
+                    _add(module.sites.held, target, _elements(node.value))
     return module.sites
 
 
+def _add(found: dict[str, list[ast.Call]], target: ast.expr, values: list[ast.expr]) -> None:
+    calls = [value for value in values if isinstance(value, ast.Call)]
+    if isinstance(target, ast.Name) and calls:
+        found.setdefault(target.id, []).extend(calls)
+
+
+def _elements(node: ast.expr) -> list[ast.expr]:
+    return node.elts if isinstance(node, ast.List) else [node.elt] if isinstance(node, ast.ListComp) else []
+
+
 def _made(module: ModuleScope, node: ast.expr) -> list[ast.Call]:
-    """The calls that make an argument: itself, or what is assigned to the name that it is."""
+    """The calls that make an argument: itself, what is assigned to the name that it is, or what a list holds."""
     if isinstance(node, ast.Call):
         return [node]
+    if isinstance(node, ast.Starred):
+        return _sites(module).held.get(node.value.id, [])[-MAX_LAYERS:] if isinstance(node.value, ast.Name) else []
     return _sites(module).assigned.get(node.id, [])[:MAX_LAYERS] if isinstance(node, ast.Name) else []
 
 
@@ -67,6 +92,8 @@ def _bound(call: ast.Call, init: Function) -> Iterator[tuple[str, ast.expr]]:
     names = [parameter.arg for parameter in (*parameters.posonlyargs, *parameters.args)][1:]
     for position, node in enumerate(call.args):
         if isinstance(node, ast.Starred):
+            if parameters.vararg is not None and position >= len(names):
+                yield parameters.vararg.arg, node
             break
         if position < len(names):
             yield names[position], node
@@ -77,16 +104,29 @@ def _bound(call: ast.Call, init: Function) -> Iterator[tuple[str, ast.expr]]:
             yield keyword.arg, keyword.value
 
 
-def _layer(vm: Machine, module: ModuleScope, node: ast.Call) -> Instance | None:
-    """The module that the argument makes; the local names in it are not known."""
+def _layer(vm: Machine, module: ModuleScope, node: ast.Call, lists: bool = True) -> Instance | None:
+    """The module that the argument makes; of the local names in it only lists of modules are known."""
+    variables = _lists(vm, module, node) if lists else {}
     with vm.detached(), vm.uncharged():
-        frame = Frame(Scope(module), None, None)
+        frame = Frame(Scope(module, vars=variables), None, None)
         vm.frames.append(frame)
         try:
             value = evaluate.expression(vm, frame, node)
         except (PathEnd, Unwind, OutOfBudget):
             return None
     return value if isinstance(value, Instance) and classes.is_module(vm, value) else None
+
+
+def _lists(vm: Machine, module: ModuleScope, node: ast.Call) -> dict[str, Value]:
+    """The lists of modules among the arguments, by name."""
+    given = [part.value if isinstance(part, ast.Starred) else part for part in node.args]
+    found: dict[str, Value] = {}
+    for name in (part.id for part in given if isinstance(part, ast.Name)):
+        made = [_layer(vm, module, call, lists=False) for call in _sites(module).held.get(name, [])[-MAX_LAYERS:]]
+        layers = [layer for layer in made if layer is not None]
+        if layers:
+            found[name] = Sequence("list", [], join_all(layers))
+    return found
 
 
 def _is_same(one: Class | External, other: Class | External) -> bool:

@@ -136,7 +136,7 @@ def _instance(vm: Machine, cls: Class) -> Instance:
             elif init is not None:
                 calls.call(vm, frame, init, Arguments([instance], extra=UNKNOWN), cls.node)
             else:
-                classes.initialise(vm, frame, instance, Arguments(extra=UNKNOWN), cls.node)
+                classes.initialise(vm, frame, instance, Arguments(extra=sites.any_given(vm, cls)), cls.node)
         except (PathEnd, Unwind):
             instance.open = True
     vm.frames.clear()

@@ -902,6 +902,36 @@ class TestLayersGivenInTheSameFile:
     def test_one_of_a_list(self, tmp_path):
         check(tmp_path, self.LAYERS.replace("{given}", "Fold(Scale(), Attend(dim))"), "depends", name="Fold")
 
+    @pytest.mark.parametrize(
+        ("name", "made"), [("Fold", "Fold(*layers)"), ("Row", "Row(*layers)"), ("List", "List(nn.ModuleList(layers))")]
+    )
+    def test_lists_of_layers(self, tmp_path, name, made):
+        source = """
+        class Row(nn.Sequential):
+            def forward(self, x):
+                for layer in self:
+                    x = layer(x)
+                return x
+
+        class List(nn.Module):
+            def __init__(self, layers):
+                super().__init__()
+                self.layers = layers
+
+            def forward(self, x):
+                for layer in self.layers:
+                    x = layer(x)
+                return x
+
+        def row(depth):
+            layers = [Scale()]
+            for _ in range(depth):
+                layers.append(Attend(4))
+            return {made}
+        """
+        layers = textwrap.dedent(self.LAYERS.replace("{given}", "None"))
+        check(tmp_path, layers + textwrap.dedent(source).replace("{made}", made), "depends", name=name)
+
     @pytest.mark.parametrize("given", ["Net(dim, Scale())", "Net(*dim)", "Net(dim, build)"])
     def test_one_that_traces_and_none(self, tmp_path, given):
         source = self.LAYERS.replace("{given}", given).replace("  # error", "")
