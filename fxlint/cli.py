@@ -21,7 +21,7 @@ import click
 
 import fxlint
 from fxlint import __version__
-from fxlint.config import MAX_JOBS, Config, ConfigError, FailOn, Format, load, override, seconds, shown
+from fxlint.config import MAX_JOBS, Config, ConfigError, FailOn, Format, did_you_mean, load, override, seconds, shown
 from fxlint.project.buffers import holding
 from fxlint.report.text import placed, printable
 from fxlint.rewrite import RefusedEdit, replace_file
@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from fxlint.rules import RuleSet
 
 Color = Literal["auto", "always", "never"]
+PageFormat = Literal["text", "markdown", "json"]
 
 EXIT_CANNOT = 2
 
@@ -275,6 +276,41 @@ def check(
         _say_summary(report, fixed if fix else None)
     code = exit_code(report, "never" if exit_zero else settings.fail_on)
     return max(code, int(exit_non_zero_on_fix and fixed > 0))
+
+
+@cli.command("rule")
+@click.argument("selector", metavar="RULE")
+@click.option("--output-format", type=_choice(PageFormat), default="text", help="How to print the page.")
+@_option("--color", type=_choice(Color), help="Colour the page; the default is auto.")
+def explain(selector: str, output_format: PageFormat, color: Color | None) -> int:
+    """Print the page of a rule: its code or its name."""
+    from fxlint import pages
+    from fxlint.rules import load_rules
+
+    rules = load_rules()
+    known = {word: rule for rule in rules for word in (rule.code, rule.name)}
+    if selector not in known:
+        raise ConfigError(f"there is no rule '{selector}'{did_you_mean(selector, list(known))}")
+    rule = known[selector]
+    if output_format == "json":
+        _print(pages.as_json([rule]))
+    elif output_format == "markdown":
+        _print(pages.markdown(rule))
+    else:
+        _print(pages.for_terminal(pages.markdown(rule), width=_width(), color=_wants_color(color or "auto")))
+    return 0
+
+
+@cli.command("rules")
+@click.option("--output-format", type=_choice(PageFormat), default="text", help="How to print the list.")
+def list_rules(output_format: PageFormat) -> int:
+    """List all rules."""
+    from fxlint import pages
+    from fxlint.rules import load_rules
+
+    write = {"text": pages.listing, "markdown": pages.table, "json": pages.as_json}
+    _print(write[output_format](load_rules()))
+    return 0
 
 
 def _say_problems(report: Report) -> None:

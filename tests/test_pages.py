@@ -1,0 +1,66 @@
+"""The pages of the rules, and the commands that print them."""
+
+import json
+
+import pytest
+
+from fxlint import pages
+from fxlint.cli import main
+from fxlint.rules import load_rules
+
+RULES = load_rules()
+
+
+@pytest.fixture
+def fxlint(capsys):
+    def run(*arguments: str) -> tuple[int, str, str]:
+        with pytest.raises(SystemExit) as ended:
+            main(arguments)
+        said = capsys.readouterr()
+        return ended.value.code, said.out, said.err
+
+    return run
+
+
+@pytest.mark.parametrize("rule", list(RULES), ids=lambda rule: rule.code)
+def test_a_page_holds_all_that_the_rule_says(rule):
+    page = pages.markdown(rule)
+    assert page.startswith(f"# {rule.name} ({rule.code})\n")
+    assert all(text in page for text in (rule.summary, rule.why, rule.tracer, rule.fix))
+    assert all(f"```python\n{example.code}```" in page for example in (*rule.bad, *rule.good))
+
+
+@pytest.mark.parametrize("word", ["FX201", "none-check"])
+def test_a_rule_is_shown_by_its_code_or_name(fxlint, word):
+    code, out, _ = fxlint("rule", word)
+    assert code == 0
+    assert "none-check (FX201)" in out
+    assert "concrete_args" in out
+
+
+def test_the_markdown_of_a_rule_is_its_page(fxlint):
+    assert fxlint("rule", "FX201", "--output-format", "markdown")[1] == pages.markdown(RULES.by_code("FX201"))
+
+
+def test_a_rule_that_is_not_there_is_one_error_with_the_nearest(fxlint):
+    code, out, err = fxlint("rule", "none-chek")
+    assert (code, out) == (2, "")
+    assert "there is no rule 'none-chek'" in err
+    assert "none-check" in err
+
+
+def test_all_rules_are_listed(fxlint):
+    code, out, _ = fxlint("rules")
+    assert code == 0
+    assert [line.split()[0] for line in out.splitlines()] == [rule.code for rule in RULES]
+    assert "FX218 text-of-traced (off): " in out
+
+
+def test_programs_get_the_list_as_json(fxlint):
+    listed = json.loads(fxlint("rules", "--output-format", "json")[1])
+    assert [(one["code"], one["default"]) for one in listed] == [(rule.code, rule.default) for rule in RULES]
+
+
+def test_the_documentation_gets_the_list_as_a_table(fxlint):
+    rows = fxlint("rules", "--output-format", "markdown")[1].splitlines()
+    assert len(rows) == len(RULES) + 2
