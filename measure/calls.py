@@ -157,7 +157,7 @@ def _sound(callee: Callee) -> Sound:
             callee.real,
             callee.params,
             found,
-            MISSING if p.kind == "*" else known.get(p.name, MISSING),
+            known.get(p.name, () if p.kind == "*" else MISSING),
             p,
             callee.library,
         )

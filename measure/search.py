@@ -41,7 +41,7 @@ def arrange(
 ) -> tuple[list[Any], Values]:
     """Lay values out as a call, ``replaced`` in place of some: positionally as far as possible, the rest by keyword.
 
-    The value of a variadic parameter is the tuple of its arguments; what replaces it takes the place of the first.
+    The value of a variadic parameter is the tuple of its arguments; another value replaces the first of them.
     """
     merged = {**values, **replaced}
     args: list[Any] = []
@@ -51,7 +51,8 @@ def arrange(
         if p.kind == "*":
             given = list(values.get(p.name) or ())
             if p.name in replaced:
-                given = [replaced[p.name], *given[1:]]
+                value = replaced[p.name]
+                given = list(value) if isinstance(value, tuple) else [value, *given[1:]]
             args += [] if gap else given
             gap = True
         elif p.kind == "**":
@@ -111,15 +112,25 @@ def optional_value(call: Call, params: Sequence[Param], values: Values, p: Param
 
 
 def sequence_value(call: Call, params: Sequence[Param], values: Values, current: Any, p: Param, library: str) -> Any:
-    """A list or tuple that a parameter accepts, to put a traced element into; or MISSING."""
-    known = [v for v in (current, *candidates(p, library)) if type(v) in (list, tuple) and len(v) > 0]
+    """A list or tuple that a parameter accepts, to put a traced element into; or MISSING.
+
+    For a variadic parameter it is all the arguments, with a sequence in the place of the first or of all others:
+    ``einsum("ij,jk", [x, y])``.
+    """
+    variadic = p.kind == "*"
+    known = [v for v in (MISSING if variadic else current, *candidates(p, library)) if type(v) in (list, tuple) and v]
     known += [(1, 0), (0, 1), [TENSOR, TENSOR], (1, 1), (2, 2), [ROW, ROW], [1, 2, 3], (4, 4)]
     known += [[1.0, 2.0], [ARRAY, ARRAY]] if library == "numpy" else []
-    return next((v for v in known[:28] if accepts(call, *arrange(params, values, {p.name: v}))), MISSING)
+    tried = known[:28]
+    if variadic and current:
+        first, *others = current
+        tried = [*((v, *others) for v in tried), (first, others)]
+    return next((v for v in tried if accepts(call, *arrange(params, values, {p.name: v}))), MISSING)
 
 
 def hold(sequence: Any, traced: Any) -> Any:
-    """The sequence with its first element traced, one level deeper where that element is a sequence itself."""
-    head, *tail = sequence
-    inner = hold(head, traced) if type(head) in (list, tuple) and head else traced
-    return type(sequence)([inner, *tail])
+    """The sequence with its first element traced, one level deeper where an element is a sequence itself."""
+    nested = next((place for place, value in enumerate(sequence) if type(value) in (list, tuple) and value), None)
+    place = nested or 0
+    inner = traced if nested is None else hold(sequence[place], traced)
+    return type(sequence)([*sequence[:place], inner, *sequence[place + 1 :]])

@@ -37,6 +37,8 @@ TENSOR_OPERATORS = """
     itruediv
 """.split()
 ONE_OF = 10
+# what code asks that behaves differently while TorchScript traces it
+PRIVATE = ("torch._C._is_tracing", "torch._C._get_tracing_state")
 PRIVATE_MODULES = ("torch._C._nn", "torch.utils._pytree", "torch.nn.modules.utils", "torch.nn.init")
 
 # calls that end the process, wait for a peer or a person, or reach outside
@@ -105,6 +107,7 @@ def callables() -> list[str]:
 def _candidates() -> Iterator[str]:
     for group in (*STANDARD, *NUMPY, *TORCH):
         yield from _members(group)
+    yield from PRIVATE
     for cls in METHODS_OF:
         yield from (f"builtins.{cls.__name__}.{name}" for name in dir(cls) if not name.startswith("_"))
     for name in dir(torch.Tensor):

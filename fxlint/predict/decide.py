@@ -467,6 +467,8 @@ def member(vm: Machine, frame: Frame, left: Value, right: Value, node: ast.AST) 
     if isinstance(right, Globals):
         found = containers.global_item(vm, right, left)
         return Unknown(likely=const(found is not None)) if not isinstance(left, Const) else const(found is not None)
+    if isinstance(right, External) and right.name == "os.environ":
+        return FALSE  # environment variables are taken not to be set
     if isinstance(right, Class) and classes.is_enum(vm, right):
         members = list(classes.enum_members(vm, right))
         return TRUE if any(left is one for one in members) else UNKNOWN

@@ -131,9 +131,9 @@ def _collect(index: ModuleIndex, body: Sequence[ast.stmt], weak: bool, needs: tu
         elif isinstance(node, ast.Expr):
             _expression(index, node.value)
         elif isinstance(node, ast.If):
-            typing_only = _is_type_checking(node.test)
-            _collect(index, node.body, weak or typing_only, needs)
-            _collect(index, node.orelse, weak or not typing_only, needs)
+            taken = not (_is_type_checking(node.test) or _asks_environment(node.test))
+            _collect(index, node.body, weak or not taken, needs)
+            _collect(index, node.orelse, weak or taken, needs)
         elif isinstance(node, _TRY):
             inside = (*needs, *_imported_modules(index, node.body)) if node.handlers else needs
             _collect(index, node.body, weak, inside)
@@ -219,6 +219,14 @@ def _is_type_checking(test: ast.expr) -> bool:
     return (isinstance(test, ast.Name) and test.id == "TYPE_CHECKING") or (
         isinstance(test, ast.Attribute) and test.attr == "TYPE_CHECKING"
     )
+
+
+def _asks_environment(test: ast.expr) -> bool:
+    """Whether the test is ``"NAME" in os.environ``: environment variables are taken not to be set."""
+    if not (isinstance(test, ast.Compare) and isinstance(test.ops[0], ast.In)):
+        return False
+    container = test.comparators[0]
+    return isinstance(container, (ast.Name, ast.Attribute)) and ast.unparse(container) in {"os.environ", "environ"}
 
 
 class Project:

@@ -41,6 +41,8 @@ SAMPLE = 60
         ("torch.Tensor.flatten", [0], [], 1, "fails", "call.unbound_method"),
         ("torch.vmap()", [0], [], 1, "fails", "call.higher_order"),
         ("torch._check", [0], [], 1, "fails", "call.torch"),
+        ("torch.einsum", [1, 2], [], 3, "node", None),
+        ("torch.einsum", [], [1], 2, "node", None),
         ("torch.jit.isinstance", [0], [], 2, "fails", "bool.call"),
         ("builtins.len", [0], [], 1, "fails", "len.call"),
         ("builtins.range", [0], [], 1, "fails", "index.range"),
@@ -92,7 +94,9 @@ def test_questions_about_a_proxy_are_answered_at_once(name: str, constant: bool)
     assert (outcome.result, outcome.value, outcome.constant) == ("value", "bool", constant)
 
 
-@pytest.mark.parametrize("name", ["torch.jit.is_scripting", "torch.jit.is_tracing", "torch.compiler.is_compiling"])
+@pytest.mark.parametrize(
+    "name", ["torch.jit.is_scripting", "torch.jit.is_tracing", "torch._C._is_tracing", "torch.compiler.is_compiling"]
+)
 def test_predicates_of_the_mode_are_false_while_tracing(name: str) -> None:
     outcome = call(name, [])
     assert outcome.constant is False

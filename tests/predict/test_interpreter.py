@@ -120,6 +120,12 @@ class TestConditions:
     def test_the_constructor_decides(self, tmp_path):
         check(tmp_path, forward("if self.loop:\n    return len(x)\nreturn x", "self.loop = False"), "traces")
 
+    @pytest.mark.parametrize("place", ["global", "constructor"])
+    def test_environment_variables_are_not_set(self, tmp_path, place):
+        extra = "import os\nif 'LOOP' in os.environ:\n    LOOP = int(os.environ['LOOP'])\nelse:\n    LOOP = 0\n"
+        init = {"global": "self.loop = LOOP > 0", "constructor": "self.loop = 'LOOP' in os.environ"}[place]
+        check(tmp_path, forward("return len(x) if self.loop else x", init, extra=extra), "traces")
+
     def test_an_unknown_attribute_makes_it_depend(self, tmp_path):
         source = """
         class Net(nn.Module):
