@@ -248,7 +248,7 @@ def as_seen(vm: Machine, owner: Instance, value: Value, node: ast.AST) -> Value:
     if vm.tracing and isinstance(value, Tensor) and value.parameter and vm.within_root(owner):
         return Traced(Origin(vm.frame.source, node, None, "parameter"))
     if vm.tracing and isinstance(value, Union) and any(isinstance(o, Tensor) and o.parameter for o in value.options):
-        return Union([as_seen(vm, owner, option, node) for option in value.options])
+        return Union([as_seen(vm, owner, option, node) for option in value.options], value.likely)
     return value
 
 

@@ -309,9 +309,11 @@ def _run_or_recall(
     if known is None:
         return _run(vm, function, variables, node)
     state = memo.visible(vm, function, values)
-    # A function's own scope tells closures apart; what a raise does depends on whether the path is guarded, and where
-    # tracing stops in a package that is not linted, on who has called into it.
-    path = (vm.tracing, bool(vm.guards), vm.foreign is None or function.module.index.linted, same_code)
+    # A function's own scope tells closures apart; what a raise does depends on whether the path is guarded, what the
+    # default configuration cannot do on whether the path is its own, and where tracing stops in a package that is not
+    # linted, on who has called into it.
+    unlikely = vm.tracing and vm.unlikely > 0
+    path = (vm.tracing, bool(vm.guards), unlikely, vm.foreign is None or function.module.index.linted, same_code)
     place = (id(function.node), id(function.scope), known, path, state.key)
     summary = vm.summaries.get(place)
     if summary is not None:
@@ -333,7 +335,7 @@ def _summarise(
     failed, unlikely, depth = vm.failed, vm.unlikely, vm.depth
     outer, vm.events, vm.seen = (vm.events, vm.seen), [], {}
     guards, mark, reads, unresolved = len(vm.guards), vm.heap.mark(), vm.local_reads, len(vm.unresolved)
-    vm.failed, vm.unlikely = False, 0
+    vm.failed = False
     try:
         result = _run(vm, function, variables, node)
     finally:

@@ -574,7 +574,7 @@ def narrowed(value: Value, positive: bool) -> Value:
     if isinstance(value, Unknown):
         if value.truth is None:
             none = False if positive else value.is_none
-            likely = value.likely
+            likely = value.likely if value.likely is not None and _could_be(value.likely, positive) else None
             return Unknown(value.maybe, truth=positive, is_none=none, likely=likely)
         return value
     if isinstance(value, Union):
