@@ -126,6 +126,24 @@ class TestConditions:
         init = {"global": "self.loop = LOOP > 0", "constructor": "self.loop = 'LOOP' in os.environ"}[place]
         check(tmp_path, forward("return len(x) if self.loop else x", init, extra=extra), "traces")
 
+    def test_what_none_as_a_default_cannot_do_counts_only_where_the_default_leads(self, tmp_path):
+        source = """
+        class Net(nn.Module):
+            def __init__(self, dim, head=None, window=None):
+                super().__init__()
+                self.head = head or dim // 2
+                self.window = window
+                self.table = nn.Parameter(torch.zeros(2)) if window else None
+
+            def bias(self):
+                return self.table.view(self.window[0], -1)
+
+            def forward(self, x):
+                x = x.reshape(self.head + 1, -1)
+                return x if self.table is None else x + self.bias()
+        """
+        check(tmp_path, source, "traces")
+
     def test_an_unknown_attribute_makes_it_depend(self, tmp_path):
         source = """
         class Net(nn.Module):
