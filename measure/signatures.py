@@ -180,6 +180,8 @@ def _documented(function: Any) -> list[tuple[Param, ...]]:
                 keyword_only = True
             elif part == "/":
                 params = [replace(p, kind="p") for p in params]
+            elif part.strip(" .") == "":
+                continue  # "...": more of the same
             elif re.match(r"^\*{1,2}\w+$", part):
                 params.append(Param(part.lstrip("*"), "**" if part.startswith("**") else "*"))
             else:
@@ -188,6 +190,7 @@ def _documented(function: Any) -> list[tuple[Param, ...]]:
                 value = _literal(default.strip()) if default else EMPTY if position < needed else None
                 name = re.match(r"\w*", label.strip())
                 params.append(Param(name[0] if name else "", "k" if keyword_only else "b", hint.strip().lower(), value))
-        if len({p.name for p in params}) == len(params):
+        names = {p.name for p in params}
+        if len(names) == len(params) and "" not in names:  # an example is no signature
             found.append(tuple(params))
     return found
