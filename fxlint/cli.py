@@ -21,6 +21,7 @@ import click
 
 import fxlint
 from fxlint import __version__
+from fxlint.commands import instances, trace
 from fxlint.config import MAX_JOBS, Config, ConfigError, FailOn, Format, did_you_mean, load, override, seconds, shown
 from fxlint.project.buffers import holding
 from fxlint.report.text import placed, printable
@@ -466,3 +467,7 @@ def _problem(problem: Problem) -> str:
 def _say(line: str) -> None:
     with contextlib.suppress(OSError):  # there is nowhere left to say that standard error is full
         click.echo(line, err=True)
+
+
+cli.add_command(trace)
+cli.add_command(instances)

@@ -8,6 +8,7 @@ import time
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from fxlint.baseline import Compared, compare
 from fxlint.cells import Cells, confirmed_without_notebooks
@@ -20,6 +21,9 @@ from fxlint.rules import RuleSet
 from fxlint.selection import selection
 from fxlint.suppression import Silenced, silenced
 from fxlint.tracing import Tracing, tracing_of
+
+if TYPE_CHECKING:
+    from fxlint.confirm import ConfirmSettings
 
 _RANK: dict[Severity, int] = {"info": 0, "warning": 1, "error": 2}
 
@@ -35,13 +39,13 @@ def run(paths: Sequence[str], config: Config, rules: RuleSet, log: Log = lambda 
     from fxlint.predict import predict
     from fxlint.transforms import lint_transforms
 
-    python = _interpreter(config)
+    python = interpreter(config)
     jobs = config.jobs or os.cpu_count() or 1
     reported = selection(config, rules)
     clock = _Clock(log)
     files = files_of(paths, config)
     clock.lap(f"found {len(files.paths)} files")
-    prediction = predict(files.paths, rules, _search_path(config, python), jobs, _tracing(config))
+    prediction = predict(files.paths, rules, search_path(config, python), jobs, tracing(config))
     clock.lap(f"predicted {len(prediction.modules)} modules, {len(prediction.findings)} findings")
     prediction = _suggested(prediction, jobs)
     clock.lap(f"suggested {sum(len(finding.suggestions) for finding in prediction.findings)} ways out")
@@ -53,7 +57,7 @@ def run(paths: Sequence[str], config: Config, rules: RuleSet, log: Log = lambda 
         traced = sum(module.confirmed.verdict != "not-run" for module in prediction.modules)
         clock.lap(f"traced {traced} of {len(prediction.modules)} modules")
         prediction = _suggested(prediction, jobs)  # for what the tracer met and nobody predicted
-    around = lint_transforms(files.paths, rules, _search_path(config, python))
+    around = lint_transforms(files.paths, rules, search_path(config, python))
     clock.lap(f"linted the code around graphs, {len(around)} findings")
     findings = tuple(finding for finding in (*prediction.findings, *around) if reported(finding))
     silence = Silenced(findings)
@@ -89,28 +93,28 @@ def _shown(finding: Finding) -> Finding:
     if Path(finding.location.path).is_absolute():
         return finding
     steps = tuple(
-        replace(step, location=replace(step.location, path=_seen_from_here(step.location.path)))
+        replace(step, location=replace(step.location, path=seen_from_here(step.location.path)))
         for step in finding.provenance
     )
     confirmation = finding.confirmation
     error = confirmation.error
     if error is not None and error.path is not None:
-        confirmation = replace(confirmation, error=replace(error, path=_seen_from_here(error.path)))
+        confirmation = replace(confirmation, error=replace(error, path=seen_from_here(error.path)))
     return replace(finding, provenance=steps, confirmation=confirmation)
 
 
-def _seen_from_here(path: str) -> str:
+def seen_from_here(path: str) -> str:
     """An absolute path below the working directory as a relative one; any other as it is."""
     pure = Path(path)
     here = Path.cwd()
     return pure.relative_to(here).as_posix() if pure.is_absolute() and pure.is_relative_to(here) else path
 
 
-def _tracing(config: Config) -> Tracing:
+def tracing(config: Config) -> Tracing:
     return tracing_of(config.tracer, config.concrete_args, (str(config.root),))
 
 
-def _search_path(config: Config, python: str | None) -> tuple[Path, ...]:
+def search_path(config: Config, python: str | None) -> tuple[Path, ...]:
     """Where imports of the code under lint are looked up: its root, then the packages of its interpreter."""
     interpreter = python or next(interpreters(os.environ, [str(config.root)]))
     return (config.root, *site_packages(interpreter))
@@ -155,20 +159,9 @@ def _config_file(config: Config) -> str:
 
 def _confirm(prediction: Prediction, rules: RuleSet, config: Config, files: tuple[str, ...], log: Log) -> Prediction:
     """The prediction with the tracer's word on it; what goes wrong here never makes an input unread."""
-    from fxlint.confirm import ConfirmSettings, confirm
+    from fxlint.confirm import confirm
 
-    settings = ConfirmSettings(
-        python=config.python,
-        instances=config.instances,
-        inputs=config.inputs,
-        timeout=config.timeout,
-        jobs=config.jobs or 1,
-        roots=(str(config.root),),
-        files=files,
-        config=_config_file(config),
-        log=log,
-        tracing=_tracing(config),
-    )
+    settings = replace(confirm_settings(config, files), log=log)
     confirmed = confirm(prediction, rules, settings)
     problems = tuple(
         problem if problem in prediction.problems else replace(problem, stage="confirm")
@@ -177,7 +170,24 @@ def _confirm(prediction: Prediction, rules: RuleSet, config: Config, files: tupl
     return replace(confirmed, problems=problems)
 
 
-def _interpreter(config: Config) -> str | None:
+def confirm_settings(config: Config, files: tuple[str, ...]) -> ConfirmSettings:
+    """How to trace, by the settings of a run over ``files``."""
+    from fxlint.confirm import ConfirmSettings
+
+    return ConfirmSettings(
+        python=config.python,
+        instances=config.instances,
+        inputs=config.inputs,
+        timeout=config.timeout,
+        jobs=config.jobs or os.cpu_count() or 1,
+        roots=(str(config.root),),
+        files=files,
+        config=_config_file(config),
+        tracing=tracing(config),
+    )
+
+
+def interpreter(config: Config) -> str | None:
     """The absolute path of the interpreter that was asked for, through no symbolic link: those make an environment."""
     if config.python is None:
         return None

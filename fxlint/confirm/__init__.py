@@ -14,6 +14,8 @@ from fxlint.findings import (
     Confirmation,
     Confirmed,
     Location,
+    ModuleReport,
+    Predicted,
     Prediction,
     Problem,
     Root,
@@ -24,6 +26,7 @@ from fxlint.tracer.messages import Message
 from fxlint.tracing import key_of_root
 
 from .declarations import is_expression, slips
+from .found import Found, Instance
 from .instances import Survey, conditions_of, survey_batches
 from .interpreter import NoInterpreterError, find_interpreter
 from .kinds import Kind, kind_of, kind_of_root, read_source
@@ -31,11 +34,12 @@ from .match import match, new_findings
 from .places import is_about
 from .pool import Pool
 from .settings import ConfirmSettings
+from .shown import Shown, nodes_of
 from .traces import Met, Place, Reading, Trace
 from .tries import checked
-from .work import batches, linted_files
+from .work import batches, declared, linted_files
 
-__all__ = ["ConfirmSettings", "confirm", "slips"]
+__all__ = ["ConfirmSettings", "NoInterpreterError", "confirm", "find_instances", "show", "slips"]
 
 
 def confirm(prediction: Prediction, rules: RuleSet, settings: ConfirmSettings) -> Prediction:
@@ -50,10 +54,7 @@ def confirm(prediction: Prediction, rules: RuleSet, settings: ConfirmSettings) -
         python = find_interpreter(settings.python, settings.roots)
         settings.log(f"tracing in {python}")
         with closing(Pool(python, settings.jobs)) as pool:
-            conditions = conditions_of(prediction.findings)
-            survey = Survey(prediction, conditions)
-            pool.run(survey_batches(prediction, settings, conditions), survey.take)
-            pool.run(batches(prediction, settings, survey.found()), collected.take)
+            pool.run(batches(prediction, settings, _surveyed(prediction, settings, pool)), collected.take)
     except NoInterpreterError as error:
         return _not_run(prediction, str(error))
     traces = collected.traces()
@@ -67,6 +68,60 @@ def confirm(prediction: Prediction, rules: RuleSet, settings: ConfirmSettings) -
         findings=(*findings, *added),
         problems=(*prediction.problems, *collected.problems()),
     )
+
+
+def _surveyed(prediction: Prediction, settings: ConfirmSettings, pool: Pool) -> Found:
+    conditions = conditions_of(prediction.findings)
+    survey = Survey(prediction, conditions)
+    pool.run(survey_batches(prediction, settings, conditions), survey.take)
+    return survey.found()
+
+
+def show(root: Root, settings: ConfirmSettings) -> Shown:
+    """The trace of one root in full."""
+    prediction = Prediction((ModuleReport(root, Predicted("unknown")),))
+    collected = _Collected(prediction, settings)
+    messages: list[Message] = []
+
+    def take(message: Message) -> None:
+        if message["kind"] == "shown" and message.get("root") == root.id:
+            messages.append(message)
+        else:
+            collected.take(message)
+
+    try:
+        python = find_interpreter(settings.python, settings.roots)
+        with closing(Pool(python, 1)) as pool:
+            work = batches(prediction, settings, _surveyed(prediction, settings, pool))
+            pool.run([{**batch, "task": "show"} for batch in work], take)
+    except NoInterpreterError as error:
+        return Shown(root, reason=str(error))
+    reading = collected.reading(root)
+    if not messages:
+        return Shown(root, reason=reading.trace().confirmed.reason, problems=collected.problems())
+    message = messages[0]
+    return Shown(
+        root,
+        message["instance"],
+        nodes_of(message["rows"], reading.place),
+        message["graph"]["code"] if message["graph"] else "",
+        None if message["error"] is None else reading.failure(message["error"]),
+        no_shapes=message["no_shapes"],
+        problems=collected.problems(),
+    )
+
+
+def find_instances(prediction: Prediction, settings: ConfirmSettings) -> Found:
+    """The instances of every class, those that are declared too. Raises NoInterpreterError."""
+    python = find_interpreter(settings.python, settings.roots)
+    with closing(Pool(python, settings.jobs)) as pool:
+        found = _surveyed(prediction, settings, pool)
+    known = dict(found.instances)
+    for root in (module.root for module in prediction.modules):
+        said = declared(root, module_name(Path(root.path)), settings)
+        if said:
+            known[root.id] = tuple(Instance(text, "declared", "") for text in said)
+    return Found(known, found.reasons)
 
 
 class _Collected:
@@ -134,6 +189,9 @@ class _Collected:
         else:
             told = Problem(settings.config, f"{table}: '{key}' not used: {message['reason']}", stage="confirm")
         self._refused[told] = None
+
+    def reading(self, root: Root) -> Reading:
+        return self._readings[root.id]
 
     def traces(self) -> dict[str, Trace]:
         return {root: reading.trace() for root, reading in self._readings.items()}

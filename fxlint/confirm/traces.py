@@ -161,7 +161,7 @@ class Reading:
         for caught in message["caught"]:
             place, outer = self._stack([caught["frame"]])
             self._met.append(Met(caught["family"], place, outer, error=_failure_at(caught, place), caught=True))
-        self._executed.update(dict.fromkeys(self._place(frame) for frame in message["executed"]))
+        self._executed.update(dict.fromkeys(self.place(frame) for frame in message["executed"]))
         for end in message["ended"]:
             place, _ = self._stack(end["frames"])
             self._ended[Ended(place, end["type"], end["message"])] = None
@@ -180,16 +180,16 @@ class Reading:
         """An exception at its innermost linted frame, else at the innermost one of anybody's code but torch's."""
         place, _ = self._stack(error["frames"])
         if place is None and error["frames"]:
-            place = self._place(error["frames"][-1])
+            place = self.place(error["frames"][-1])
         return _failure_at(error, place)
 
-    def _place(self, frame: Mapping[str, Any]) -> Place:
+    def place(self, frame: Mapping[str, Any]) -> Place:
         path, _ = self._spell(frame["file"])
         return Place(path, frame["line"], frame["column"], frame["end_line"], frame["end_column"])
 
     def _stack(self, frames: Sequence[Mapping[str, Any]]) -> tuple[Place | None, tuple[Place, ...]]:
         """(innermost linted place, the linted ones around it)."""
-        linted = [self._place(frame) for frame in frames if self._spell(frame["file"])[1]]
+        linted = [self.place(frame) for frame in frames if self._spell(frame["file"])[1]]
         return (linted[-1], tuple(linted[:-1])) if linted else (None, ())
 
 

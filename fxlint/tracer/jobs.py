@@ -16,6 +16,8 @@ found comes from a survey, see ``instances/survey.py``. A suggestion has an "id"
 {"leaf": [path, class]} or {"param_shapes_constant": true}; with "at": [[path, first line, last line], ...] it is of use
 only if tracing comes to one of these lines.
 
+With "task": "show" nothing is recorded and nothing tried: each root gets one message "shown", see ``show.py``.
+
 Answers are messages {"file", "kind", ...}: "stage" as it goes on; "failed" where the file could not be imported;
 "tracer", a "problem" with the settings of the Tracer; per root "stock" (with "instance"), "refused" (a declared "what",
 "instance", "inputs" or "concrete_args", whose "text" cannot be used), "recording", "suggestion" (with "suggestion": id)
@@ -58,6 +60,7 @@ from .instances.survey import run_survey
 from .messages import Message
 from .process import CAN_FORK, Ending, Limits, Send, supervised
 from .recorder import Key
+from .show import show
 from .sites import note_functions
 from .stock import Stock
 from .suggestions import about_meta, try_inputs, try_suggestion
@@ -81,6 +84,7 @@ class Settings:
     limits: Limits
     orphaned: Callable[[], bool]
     told: Spec | None = None
+    shows: bool = False
     tracing: Tracing = STOCK
     met: set[Key] = field(default_factory=set)
     """What the roots before met in the recordings: see ``explore.record``."""
@@ -92,7 +96,11 @@ def run_batch(batch: Spec, send: Send, orphaned: Callable[[], bool]) -> None:
         run_survey(batch, send, orphaned)
         return
     settings = Settings(
-        UserCode(batch["interest"]), Limits(batch["seconds"], batch["memory"]), orphaned, batch.get("tracing")
+        UserCode(batch["interest"]),
+        Limits(batch["seconds"], batch["memory"]),
+        orphaned,
+        batch.get("tracing"),
+        shows=batch.get("task") == "show",
     )
     todo = list(batch["files"])
     if not CAN_FORK:
@@ -250,6 +258,9 @@ def _trace_root(root: Spec, module: ModuleType, send: Send, settings: Settings) 
     except CannotBuildError as error:
         send({"kind": "ended", "reason": str(error), "place": None})
         return
+    if settings.shows:
+        _show_root(found, root, module, send, settings)
+        return
     reason: str | None = None
     usable: tuple[Candidate, _Way] | None = None
     for candidate in found:
@@ -266,6 +277,20 @@ def _trace_root(root: Spec, module: ModuleType, send: Send, settings: Settings) 
     root = _with_usable_inputs(root, usable[0], module, send, settings)
     _try_all(root, *usable, module, send, settings)
     send({"kind": "ended", "reason": None, "place": None})
+
+
+def _show_root(found: Sequence[Candidate], root: Spec, module: ModuleType, send: Send, settings: Settings) -> None:
+    """The trace of the first candidate that can be built, in full."""
+    reason: str | None = None
+    for candidate in found:
+        try:
+            send(show(candidate, root, module, settings.user, settings.tracing))
+        except CannotBuildError as error:
+            reason = reason or str(error)
+        else:
+            break
+    else:
+        send({"kind": "ended", "reason": reason, "place": None})
 
 
 def _bound(root: Spec, module: ModuleType, send: Send, settings: Settings) -> Settings:

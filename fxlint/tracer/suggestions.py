@@ -245,25 +245,30 @@ def _equal_bound(
     original: Root, traced: Callable[..., Any], inputs: tuple[Any, ...], concrete: dict[str, Any]
 ) -> bool | None:
     """As ``_equal``, with the bound arguments given to both: the traced module takes them in the signature's order."""
-    forward = original.forward if isinstance(original, torch.nn.Module) else original
-    signature = inspect.signature(forward)
-    bound = signature.bind_partial(*inputs)
-    for name, value in concrete.items():
-        if not any(isinstance(leaf, torch.fx._symbolic_trace.PHBase) for leaf in pytree.tree_flatten(value)[0]):
-            bound.arguments[name] = value
-    bound.apply_defaults()
-    names = [
-        parameter.name
-        for parameter in signature.parameters.values()
-        if parameter.kind in (parameter.POSITIONAL_ONLY, parameter.POSITIONAL_OR_KEYWORD, parameter.KEYWORD_ONLY)
-        and parameter.name in bound.arguments
-    ]
-    arguments = tuple(bound.arguments[name] for name in names)
+    given = bound_inputs(original, inputs, concrete)
+    names, arguments = tuple(given), tuple(given.values())
     expected = _run(lambda *args: original(**dict(zip(names, args, strict=True))), arguments)
     if expected is None:
         return None
     got = _run(traced, arguments)
     return got is not None and same(expected[0], got[0])
+
+
+def bound_inputs(original: Root, inputs: tuple[Any, ...], concrete: Mapping[str, Any] | None) -> dict[str, Any]:
+    """The arguments of a traced module by name, in its order: inputs, bound arguments, and defaults."""
+    forward = original.forward if isinstance(original, torch.nn.Module) else original
+    signature = inspect.signature(forward)
+    bound = signature.bind_partial(*inputs)
+    for name, value in (concrete or {}).items():
+        if not any(isinstance(leaf, torch.fx._symbolic_trace.PHBase) for leaf in pytree.tree_flatten(value)[0]):
+            bound.arguments[name] = value
+    bound.apply_defaults()
+    return {
+        parameter.name: bound.arguments[parameter.name]
+        for parameter in signature.parameters.values()
+        if parameter.kind in (parameter.POSITIONAL_ONLY, parameter.POSITIONAL_OR_KEYWORD, parameter.KEYWORD_ONLY)
+        and parameter.name in bound.arguments
+    }
 
 
 def _run(function: Callable[..., Any], inputs: tuple[Any, ...]) -> tuple[Any] | None:

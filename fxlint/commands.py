@@ -1,0 +1,225 @@
+"""The commands beside ``check``: one trace in full, and the instances that are found."""
+
+from __future__ import annotations
+
+import ast
+import json
+import os
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
+
+import click
+
+from fxlint.config import Config, ConfigError, did_you_mean, load, override, seconds
+from fxlint.report.text import failure, one_line, placed, printable
+
+if TYPE_CHECKING:
+    from fxlint.confirm.shown import Shown
+    from fxlint.findings import Prediction, Root
+
+EXIT_FAILS: Final = 1
+EXIT_CANNOT: Final = 2
+
+
+def _seconds(_: click.Context, __: click.Parameter, value: float | None) -> float | None:
+    try:
+        return None if value is None else seconds(value)
+    except ValueError as error:
+        raise click.BadParameter(f"{value} {error}") from error
+
+
+def _with_settings(command: Any) -> Any:
+    """The options that say how to trace."""
+    for option in (
+        click.option("--config", multiple=True, metavar="FILE|KEY=VALUE", help="A configuration file, or a setting."),
+        click.option("--timeout", type=float, callback=_seconds, metavar="SECONDS", help="For one module."),
+        click.option("--python", metavar="PATH", help="The interpreter that has the project's torch."),
+    ):
+        command = option(command)
+    return command
+
+
+@click.command()
+@click.argument("name", metavar="MODULE:CLASS|PATH::CLASS")
+@click.option("--concrete-args", metavar="ARGS", help="Arguments to fix: `flag=True, mask=None`, or a dictionary.")
+@click.option("--inputs", metavar="EXPRESSION", help="A tuple of example inputs, for shapes and dtypes.")
+@click.option("--instance", metavar="EXPRESSION", help="What to trace, instead of what is found.")
+@click.option(
+    "--format",
+    "output_format",
+    type=click.Choice(["text", "tabular", "code", "json", "svg"]),
+    default="text",
+    show_default=True,
+    help="How to print the graph.",
+)
+@_with_settings
+def trace(
+    name: str,
+    concrete_args: str | None,
+    inputs: str | None,
+    instance: str | None,
+    output_format: str,
+    config: tuple[str, ...],
+    **given: Any,
+) -> int:
+    """Trace one class or function in the project's interpreter, and show the graph or what stops it.
+
+    Exit code 0: it traces. 1: it does not. 2: there is nothing to trace.
+    """
+    from fxlint.confirm import show
+    from fxlint.engine import confirm_settings
+    from fxlint.report.graph import FORMATS, CannotDrawError
+
+    settings = _settings((), config, given)
+    root = _root_of(name, settings)
+    if instance is not None:
+        root = replace(root, instances=(instance,))
+    if inputs is not None:
+        root = replace(root, inputs=inputs)
+    tracer = confirm_settings(settings, (root.path,))
+    if concrete_args is not None:
+        key = f"{Path(root.path).resolve()}::{root.qualname}"
+        tracer = replace(tracer, tracing=replace(tracer.tracing, concrete_args={key: _dictionary(concrete_args)}))
+    shown = show(root, tracer)
+    for problem in shown.problems:
+        _say(f"warning: {placed(problem)}")
+    if shown.error is not None or shown.instance is None:
+        _say(_why_not(shown))
+        return EXIT_CANNOT if shown.instance is None else EXIT_FAILS
+    if shown.no_shapes is not None:
+        _say(f"warning: no shapes: {one_line(shown.no_shapes)}")
+    try:
+        click.echo(FORMATS[output_format](shown), nl=False)
+    except CannotDrawError as error:
+        raise ConfigError(str(error)) from error
+    _say(f"{root.qualname} traces: {len(shown.nodes)} nodes, from {one_line(shown.instance)}")
+    return 0
+
+
+def _why_not(shown: Shown) -> str:
+    if shown.error is not None:
+        return f"{shown.root.qualname} fails, from {one_line(shown.instance or '')}: {failure(shown.error)}"
+    return f"error: {shown.root.qualname} was not traced: {one_line(shown.reason or 'it is not known why')}"
+
+
+def _dictionary(said: str) -> str:
+    """The expression for the dictionary that is written as one, or as the arguments of a call."""
+    try:
+        is_dictionary = isinstance(ast.parse(said.strip(), mode="eval").body, (ast.Dict, ast.Call))
+    except (SyntaxError, ValueError):
+        is_dictionary = False
+    expression = said if is_dictionary else f"dict({said})"
+    try:
+        ast.parse(expression.strip(), mode="eval")
+    except (SyntaxError, ValueError) as error:
+        wrong = f"'{said}' is neither `name=value, ...` nor a dictionary"
+        raise click.BadParameter(wrong, param_hint="--concrete-args") from error
+    return expression
+
+
+@click.command()
+@click.argument("paths", nargs=-1, metavar="[PATH]...")
+@_with_settings
+def instances(paths: tuple[str, ...], config: tuple[str, ...], **given: Any) -> int:
+    """List the instance that is found for each class, and how; for the others, lines for the configuration.
+
+    Exit code 0: each has one. 1: some have none. 2: it could not be done.
+    """
+    from fxlint.confirm import find_instances
+    from fxlint.engine import confirm_settings, files_of
+
+    paths = paths or (".",)
+    settings = _settings(paths, config, given)
+    files = files_of(paths, settings)
+    prediction = _predicted(files.paths, settings)
+    roots = [module.root for module in prediction.modules if module.root.kind == "class"]
+    found = find_instances(prediction, confirm_settings(settings, files.paths))
+    for root in roots:
+        for one in found.instances.get(root.id, ()):
+            click.echo(f"{printable(root.path)}:{root.line}: {root.qualname}: {one.how}: {one_line(one.text)}")
+    missing = [root for root in roots if root.id not in found.instances]
+    if missing:
+        click.echo("\n[tool.fxlint.instances]" if len(missing) < len(roots) else "[tool.fxlint.instances]")
+    for root in missing:
+        click.echo(_line(root, found.reasons.get(root.id), settings.root))
+    for problem in (*files.problems, *prediction.problems):
+        _say(f"error: {placed(problem)}")
+    _say(f"{len(roots) - len(missing)} of {len(roots)} classes have an instance")
+    return EXIT_CANNOT if files.problems or prediction.problems else int(bool(missing))
+
+
+def _line(root: Root, reason: str | None, folder: Path) -> str:
+    """A line of TOML: the expression with what it needs left open, and in a comment why nothing was found."""
+    from fxlint.project.naming import module_name
+
+    name = module_name(Path(root.path))
+    place = Path(root.path).resolve()
+    spelled = place.relative_to(folder).as_posix() if place.is_relative_to(folder) else place.as_posix()
+    key = f"{name.name}:{root.qualname}" if name.package else f"{spelled}::{root.qualname}"
+    needs = ", ".join(f"{parameter}=..." for parameter in _required(root))
+    comment = f"  # {one_line(reason)}" if reason else ""
+    return f"{json.dumps(key)} = {json.dumps(f'{root.qualname}({needs})')}{comment}"
+
+
+def _required(root: Root) -> list[str]:
+    """The parameters without a default of the constructor that stands in the class itself."""
+    tree = ast.parse(Path(root.path).read_bytes())
+    cls = next(node for node in ast.walk(tree) if isinstance(node, ast.ClassDef) and node.lineno == root.line)
+    for member in cls.body:
+        if isinstance(member, ast.FunctionDef) and member.name == "__init__":
+            named = [*member.args.posonlyargs, *member.args.args]
+            required = named[1 : len(named) - len(member.args.defaults)]
+            keywords = zip(member.args.kwonlyargs, member.args.kw_defaults, strict=True)
+            return [one.arg for one in (*required, *(arg for arg, default in keywords if default is None))]
+    return []
+
+
+def _settings(paths: Sequence[str], config: tuple[str, ...], given: Mapping[str, object]) -> Config:
+    said = {name: value for name, value in given.items() if value is not None}
+    settings = override(load(paths, config), said, "command line")
+    from fxlint.engine import interpreter
+
+    return replace(settings, python=interpreter(settings))
+
+
+def _predicted(paths: Sequence[str], settings: Config) -> Prediction:
+    from fxlint.engine import search_path, tracing
+    from fxlint.predict import predict
+    from fxlint.rules import load_rules
+
+    jobs = settings.jobs or os.cpu_count() or 1
+    return predict(paths, load_rules(), search_path(settings, settings.python), jobs, tracing(settings))
+
+
+def _root_of(name: str, settings: Config) -> Root:
+    """The class or function of a name, ``package.module:Net`` or ``path.py::Net``."""
+    from fxlint.engine import search_path, seen_from_here
+    from fxlint.findings import Root
+    from fxlint.project.index import Project
+
+    path, separator, qualname = name.rpartition("::")
+    if not separator:
+        module, separator, qualname = name.partition(":")
+        index = Project((), search_path(settings, settings.python)).module(module) if separator else None
+        if index is None:
+            form = "" if separator else "; write package.module:Class or path.py::Class"
+            raise ConfigError(f"there is no module {printable(module)}{form}")
+        path = seen_from_here(index.source.path)
+    prediction = _predicted((path,), settings)
+    for problem in prediction.problems:
+        raise ConfigError(placed(problem))
+    roots = {module.root.qualname: module.root for module in prediction.modules}
+    body = ast.parse(Path(path).read_bytes()).body
+    functions = {node.name: node.lineno for node in body if isinstance(node, ast.FunctionDef)}
+    if qualname in roots:
+        return roots[qualname]
+    if qualname in functions:
+        return Root(path, qualname, functions[qualname], "function")
+    near = did_you_mean(qualname, [*roots, *functions])
+    raise ConfigError(f"{printable(path)} has no module class or function {printable(qualname)}{near}")
+
+
+def _say(line: str) -> None:
+    click.echo(line, err=True)
