@@ -135,6 +135,8 @@ def lost(vm: Machine, cls: Class) -> None:
 
 
 def _calls_itself(method: ast.FunctionDef) -> bool:
+    if any(isinstance(one, ast.Name) and one.id in {"classmethod", "staticmethod"} for one in method.decorator_list):
+        return False
     own = method.args.args[0].arg if method.args.args else ""
     return any(
         isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == own
