@@ -34,6 +34,7 @@ _RELATED = (
     ),
     frozenset({"raise", "call", "key", "wrap", "module"}),
     frozenset({"output", "call"}),
+    frozenset({"tensor", "len"}),
 )
 """Families that stand for each other where the two halves name one thing differently."""
 
@@ -97,10 +98,21 @@ def match(findings: Sequence[Finding], traces: Mapping[str, Trace], is_about: Is
 
 
 def _best(findings: Iterable[tuple[int, Finding]], met: Met, is_about: IsAbout) -> list[int]:
-    """The findings that an event proves: those that fit it best."""
-    scores = {number: _score(finding, met, is_about) for number, finding in findings}
+    """The findings that an event proves: those that fit it best, and at the same place those of a family that is met
+    under other names.
+    """
+    fitting = list(findings)
+    scores = {number: _score(finding, met, is_about) for number, finding in fitting}
     best = max(scores.values(), default=0.0)
-    return [number for number, score in scores.items() if score == best] if best >= 1 else []
+    if best < 1:
+        return []
+    places = {finding.location for number, finding in fitting if scores[number] == best}
+    return [
+        number
+        for number, finding in fitting
+        if scores[number] == best
+        or (scores[number] >= 2 and finding.location in places and family_of(finding) in HEAD_FAMILIES)
+    ]
 
 
 def _score(finding: Finding, met: Met, is_about: IsAbout) -> float:

@@ -15,7 +15,7 @@ from .classify import of_exception
 from .executed import Executed
 from .failures import Failed, failed, message_of
 from .frames import Frame, UserCode
-from .recorder import EndOfRun, Event, Key, Plan, Run, Site, recording_class
+from .recorder import EndOfRun, Event, Key, Learned, Plan, Run, Site, recording_class
 from .sites import Sites
 from .stock import Root
 from .tracing import STOCK, Tracing
@@ -125,7 +125,7 @@ class _Exploration:
         self._goals = {goal for goal in goals if not any(_is_at(place, goal) for place in places)}
         self._idle = 0
         self._sites = Sites(user)
-        self._covered: set[tuple[Site, bool]] = set()
+        self._learned = Learned()
         self._queued: set[tuple[Site, bool]] = set()
         self._plans: deque[Plan] = deque([Plan()])
         self._tried: set[Plan] = set()
@@ -144,7 +144,7 @@ class _Exploration:
             run, error = self._trace(plan)
             final = None if error is None else failed(error, self._user)
             self._caught.update(dict.fromkeys(caught(self._executed, final, self._user)))
-            self._covered.update(run.decisions)
+            self._learned.covered.update(run.decisions)
             for event in run.events:
                 self._keep(event)
             for passed in run.passed:
@@ -163,7 +163,7 @@ class _Exploration:
     def _trace(self, plan: Plan) -> tuple[Run, BaseException | None]:
         root = self._build()
         made = recording_class(self._tracing.tracer_class())
-        tracer = made(self._user, plan, self._covered, sys._getframe(), self._deadline, **self._tracing.arguments)
+        tracer = made(self._user, plan, self._learned, sys._getframe(), self._deadline, **self._tracing.arguments)
         self._sites.guard.tracer = tracer
         try:
             with self._executed.collecting():
@@ -219,7 +219,7 @@ class _Exploration:
         for index in range(len(answers)):
             site, answer = run.decisions[index]
             other = (site, not answer)
-            if other not in self._covered and other not in self._queued:
+            if other not in self._learned.covered and other not in self._queued:
                 self._queued.add(other)
                 branch = replace(plan, prefix=(*answers[:index], not answer))
                 if self._leads_to_goal(site):

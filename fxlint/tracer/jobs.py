@@ -372,6 +372,7 @@ def _trace_candidate(candidate: Candidate, root: Spec, send: Send, settings: Set
     recording = Recording()
     if done.error is not None or swallowed or _does_math(done):  # else a recording goes the very same way
         recording = _recorded(candidate, build, executed, root, settings)
+        settings.met.update(event.key for event in recording.events)  # the next instance need not come to it again
     recording.caught = list(dict.fromkeys([*swallowed, *recording.caught]))
     ran = [frame.to_json() for frame in executed.frames()]
     send({"kind": "recording", "executed": ran, "next": "checking", **recording.to_json()})

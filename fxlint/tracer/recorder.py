@@ -99,14 +99,27 @@ class Run:
     passed: list[BaseException] = field(default_factory=list)
 
 
+@dataclass
+class Learned:
+    """What the runs of a recording have told so far.
+
+    ``covered`` are the (site, answer) pairs given: the other answer is preferred. ``quiet`` are the calls of submodules
+    in which nothing was met and which made a proxy of proxies, as (path, number of arguments, keywords). Another run
+    need not trace them again.
+    """
+
+    covered: set[tuple[Site, bool]] = field(default_factory=set)
+    quiet: set[tuple[Any, ...]] = field(default_factory=set)
+
+
 class RecordingTracer(torch.fx.Tracer):
-    """Notes into ``run``. ``covered`` are the (site, answer) pairs of earlier runs: the other answer is preferred."""
+    """Notes into ``run``."""
 
     def __init__(
         self,
         user: UserCode,
         plan: Plan,
-        covered: set[tuple[Site, bool]],
+        learned: Learned,
         base: FrameType,
         deadline: float,
         **settings: Any,
@@ -115,7 +128,8 @@ class RecordingTracer(torch.fx.Tracer):
         self.run = Run()
         self._user = user
         self._plan = plan
-        self._covered = covered
+        self._covered = learned.covered
+        self._quiet = learned.quiet
         self._base = base
         self._deadline = deadline
         self._given: dict[Site, int] = {}
@@ -154,6 +168,25 @@ class RecordingTracer(torch.fx.Tracer):
             self.record("module", None, error)
             self.answered()
             return f"unregistered_{type(mod).__name__}"
+
+    def call_module(
+        self, m: torch.nn.Module, forward: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]
+    ) -> Any:
+        path = self.submodule_paths.get(m) if self.submodule_paths else None
+        given = (*args, *kwargs.values())
+        if path is None or not all(isinstance(value, Proxy) for value in given):
+            return super().call_module(m, forward, args, kwargs)
+        call = (path, len(args), *kwargs)
+        if call in self._quiet:
+            return self.create_proxy("call_module", path, args, kwargs)
+        before = self._so_far()
+        result = super().call_module(m, forward, args, kwargs)
+        if self._so_far() == before and isinstance(result, Proxy) and not _keeps_proxy(m):
+            self._quiet.add(call)
+        return result
+
+    def _so_far(self) -> tuple[int, int, int]:
+        return len(self.run.events), self.run.answers, len(self.run.passed)
 
     def create_arg(self, a: Any) -> Any:
         if isinstance(a, GeneratorType):
@@ -342,6 +375,11 @@ def holds_proxy(value: Any, depth: int = 6) -> bool:
     if isinstance(value, slice):
         return any(holds_proxy(item, depth - 1) for item in (value.start, value.stop, value.step))
     return False
+
+
+def _keeps_proxy(module: torch.nn.Module) -> bool:
+    """Whether a call has left a proxy in a module, where others may look for it."""
+    return any(holds_proxy(vars(inner)) for inner in module.modules())
 
 
 def first_proxy(value: Any) -> Any:

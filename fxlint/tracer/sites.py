@@ -19,6 +19,7 @@ from types import CodeType, FunctionType, TracebackType
 from typing import Any
 
 import torch
+from torch.fx.proxy import Proxy
 
 from . import classify
 from .frames import Instruction, UserCode, real_path
@@ -90,14 +91,15 @@ class Guard:
         except BaseException as error:
             self._noted(error, classify.of_subscript(base), (base, index, value), before)
 
-    def statement(self) -> None:
-        """Called in the handler around a guarded statement."""
+    def statement(self) -> Proxy | None:
+        """Called in the handler around a guarded statement, for the value that it has failed to assign or return."""
         error = sys.exc_info()[1]
         if error is None or error.__traceback__ is None:
-            return
+            return None
         if self._is_deeper(error.__traceback__.tb_next):
             raise error
-        self._noted(error, classify.of_exception(error, self._user), (), self._answers())
+        tracer = self._noted(error, classify.of_exception(error, self._user), (), self._answers())
+        return stand_in(tracer, ())
 
     def _answers(self) -> int:
         return self.tracer.run.answers if self.tracer is not None else 0
@@ -305,10 +307,10 @@ class _Guarding(ast.NodeTransformer):
             call = ast.Expr(_guarded(target, "assign", [node.value, target.value, _index(target.slice)]))
             return ast.copy_location(call, node)
         if isinstance(node, _SIMPLE):
-            call = ast.Expr(_guarded(node, "statement", []))
+            instead = _with_value(node, _guarded(node, "statement", []))
             body = ast.Try(
                 body=[node],
-                handlers=[ast.ExceptHandler(type=ast.Name("BaseException", ast.Load()), name=None, body=[call])],
+                handlers=[ast.ExceptHandler(type=ast.Name("BaseException", ast.Load()), name=None, body=[instead])],
                 orelse=[],
                 finalbody=[],
             )
@@ -322,6 +324,21 @@ def _guarded(node: ast.AST, method: str, args: list[ast.expr], keywords: list[as
     # on one line: of a method's call whose name ends on another one, the compiler takes the name's place
     function.lineno, function.col_offset = function.end_lineno, function.end_col_offset = call.lineno, call.col_offset
     return call
+
+
+def _with_value(node: ast.AST, value: ast.expr) -> ast.stmt:
+    """A statement that gives what ``node`` has failed to compute: names without a value would fail all that follows."""
+    if isinstance(node, ast.Return):
+        return ast.Return(value)
+    if isinstance(node, ast.Assign) and all(map(_is_of_names, node.targets)):
+        return ast.Assign(node.targets, value)
+    return ast.Expr(value)
+
+
+def _is_of_names(target: ast.expr) -> bool:
+    if isinstance(target, (ast.Tuple, ast.List)):
+        return all(map(_is_of_names, target.elts))
+    return isinstance(target, ast.Name)
 
 
 def _is_type_test(test: ast.expr) -> bool:

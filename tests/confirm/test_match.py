@@ -108,6 +108,16 @@ def test_the_call_in_an_outer_frame():
     assert status(finding("bool.if", 5), inner) == "unreached"
 
 
+def test_what_a_tensor_asks_of_its_data():
+    """``torch.tensor(x)`` asks for the length of x."""
+    assert status(finding("tensor.data", 5), met("len", 5, answers=1)) == "confirmed"
+
+
+def test_a_variadic_parameter_is_met_under_the_name_of_its_use():
+    findings = [finding("signature.variadic", 5), finding("iter.star", 5), finding("signature.variadic", 6)]
+    assert statuses(findings, {ROOT: trace(met("iter", 5, answers=1))}) == ["confirmed", "confirmed", "unreached"]
+
+
 class TestWithoutAnEvent:
     RAN = (Place("net.py", 5, 9, 5, 15),)
 

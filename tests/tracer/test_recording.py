@@ -196,6 +196,69 @@ def test_what_comes_after_a_check_that_a_stand_in_fails_is_met(net):
     assert ("int", made.line("second"), True) in told  # it proves what was predicted there, and nothing new
 
 
+def test_names_have_values_after_a_statement_that_a_stand_in_fails(source):
+    """Past its raise, ``sizes`` returns None, which cannot be unpacked."""
+    made = source("""
+        def sizes(x):
+            if isinstance(x, str):
+                return 1, 2
+            raise TypeError("no text")
+
+        class Net(nn.Module):
+            def forward(self, x):
+                height, width = sizes(x)
+                return int(width)  # here
+    """)
+    recording, _ = made.record()
+    told = [(event.family, made.innermost(event), event.collateral) for event in recording.events]
+    assert ("int", made.line("here"), True) in told
+
+
+def test_submodules_in_which_nothing_is_met_are_traced_once(source):
+    made = source("""
+        class Inner(nn.Module):
+            calls = 0
+
+            def forward(self, x):
+                Inner.calls += 1
+                return x * 2
+
+        class Net(nn.Module):
+            def __init__(self):
+                super().__init__()
+                self.inner = Inner()
+
+            def forward(self, x):
+                x = self.inner(x)
+                if x.sum() > 0:  # first
+                    return x
+                return int(x)  # second
+    """)
+    assert made.events() == [("bool", made.line("first")), ("int", made.line("second"))]
+    assert made.module.Inner.calls == 1
+
+
+def test_submodules_that_keep_what_they_are_given_are_traced_again(source):
+    made = source("""
+        class Inner(nn.Module):
+            def forward(self, x):
+                self.kept = x
+                return x * 2
+
+        class Net(nn.Module):
+            def __init__(self):
+                super().__init__()
+                self.inner = Inner()
+
+            def forward(self, x):
+                x = self.inner(x)
+                if x.sum() > 0:  # first
+                    return x
+                return int(self.inner.kept)  # second
+    """)
+    assert made.events() == [("bool", made.line("first")), ("int", made.line("second"))]
+
+
 @pytest.mark.parametrize(
     "check",
     [
