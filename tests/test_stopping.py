@@ -21,7 +21,7 @@ import fxlint.predict as predict
 from fxlint.cli import main
 
 def _predict_share(*_, **__):
-    Path(os.environ["NOTES"], str(os.getpid())).touch()
+    Path(os.environ["NOTES"], f"{os.getpid()}.pid").touch()
     time.sleep(1000)
 
 _predict_share.__module__ = "fxlint.predict"  # by this name it is sent to the workers
@@ -31,11 +31,11 @@ predict.os.cpu_count = lambda: 2
 main(["--no-confirm", "project"])
 """
 HANGS = """
-import os, time
+import os, tempfile, time
 from pathlib import Path
 from torch import nn
 
-Path(os.environ["NOTES"], str(os.getpid())).touch()
+Path(tempfile.gettempdir(), f"{os.getpid()}.pid").touch()
 time.sleep(1000)
 
 class Net(nn.Module):
@@ -52,8 +52,9 @@ class Run:
             (folder / name).mkdir()
         for name in ("a.py", "b.py"):
             (folder / "project" / name).write_text(text)
-        self.notes, self.tmp = folder / "notes", folder / "tmp"
-        own = {"NOTES": str(self.notes), "TMPDIR": str(self.tmp), "PYTHONPATH": str(Path(__file__).parents[1])}
+        self.folder, self.tmp = folder, folder / "tmp"
+        self.workers = set()
+        own = {"NOTES": str(folder / "notes"), "TMPDIR": str(self.tmp), "PYTHONPATH": str(Path(__file__).parents[1])}
         self.process = subprocess.Popen(
             [sys.executable, *arguments],
             cwd=folder,
@@ -65,10 +66,11 @@ class Run:
         )
 
     def wait_for_workers(self, count):
-        until(lambda: len(list(self.notes.iterdir())) >= count)
+        def noted():
+            self.workers |= {int(note.stem) for note in self.folder.rglob("*.pid")}
+            return len(self.workers) >= count
 
-    def workers(self):
-        return [int(note.name) for note in self.notes.iterdir()]
+        until(noted)
 
     def ended(self):
         """(exit code, standard error)"""
@@ -81,10 +83,10 @@ class Run:
 
     def left(self):
         """Processes and folders that are still there."""
-        return [pid for pid in self.workers() if runs(pid)], list(self.tmp.iterdir())
+        return [pid for pid in self.workers if runs(pid)], list(self.tmp.iterdir())
 
     def close(self):
-        for pid in (self.process.pid, *self.workers()):
+        for pid in (self.process.pid, *self.workers):
             with contextlib.suppress(OSError):
                 os.kill(pid, signal.SIGKILL)
         self.process.communicate()
@@ -164,6 +166,11 @@ class TestWhileConfirming:
         assert confirming.ended() == (143, "terminated\n")
         assert confirming.left() == ([], [])
 
-    def test_the_workers_notice_that_the_parent_was_killed(self, confirming):
+    def test_the_workers_notice_that_the_parent_was_killed_and_the_next_run_removes_their_folder(self, confirming):
         confirming.process.kill()
         until(lambda: not confirming.left()[0])
+        environment = {**os.environ, "TMPDIR": str(confirming.tmp), "PYTHONPATH": str(Path(__file__).parents[1])}
+        (confirming.folder / "project" / "a.py").write_text(HANGS.replace("time.sleep(1000)", ""))
+        again = [sys.executable, "-m", "fxlint", "--python", sys.executable, "project/a.py"]
+        subprocess.run(again, cwd=confirming.folder, env=environment, check=True, capture_output=True)
+        assert confirming.left() == ([], [])

@@ -5,7 +5,7 @@ Needs the standard library only; torch is the worker's (``fxlint/tracer``).
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
@@ -55,6 +55,7 @@ def confirm(prediction: Prediction, rules: RuleSet, settings: ConfirmSettings) -
         settings.log(f"tracing in {python}")
         with closing(Pool(python, settings.jobs)) as pool:
             pool.run(batches(prediction, settings, _surveyed(prediction, settings, pool)), collected.take)
+            collected.note_unguarded(pool.unguarded)
     except NoInterpreterError as error:
         return _not_run(prediction, str(error))
     traces = collected.traces()
@@ -135,6 +136,7 @@ class _Collected:
             self._roots.setdefault(module.root.path, []).append(module.root.id)
         self._problems: dict[str, Problem] = {}
         self._refused: dict[Problem, None] = {}
+        self._unguarded: list[Problem] = []
         self._known = {module.root.id: module.root for module in prediction.modules}
         self._settings = settings
 
@@ -193,11 +195,16 @@ class _Collected:
     def reading(self, root: Root) -> Reading:
         return self._readings[root.id]
 
+    def note_unguarded(self, guards: Sequence[str]) -> None:
+        if guards:
+            told = f"the code under lint ran without some guards, which this system does not have: {'; '.join(guards)}"
+            self._unguarded = [Problem("", told, stage="confirm")]
+
     def traces(self) -> dict[str, Trace]:
         return {root: reading.trace() for root, reading in self._readings.items()}
 
     def problems(self) -> tuple[Problem, ...]:
-        return (*(problem for _, problem in sorted(self._problems.items())), *self._refused)
+        return (*self._unguarded, *(problem for _, problem in sorted(self._problems.items())), *self._refused)
 
 
 class _Sources:

@@ -67,6 +67,7 @@ def environment(folder: str | None = None) -> dict[str, str]:
         OMP_NUM_THREADS="1",
         MKL_NUM_THREADS="1",
         HF_HUB_OFFLINE="1",
+        CUDA_VISIBLE_DEVICES="",  # its devices cannot be written to, and tracing needs none
     )
     if values.get("PYTHONPATH"):
         paths = values["PYTHONPATH"].split(os.pathsep)

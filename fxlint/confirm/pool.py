@@ -6,20 +6,25 @@ import contextlib
 import json
 import os
 import queue
+import shutil
 import signal
 import subprocess
 import sys
 import tempfile
 import threading
+import time
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
 from fxlint.tracer.messages import Message, parsed
+from fxlint.tracer.process import adopt_orphans, children, kill_strays
 
 from .interpreter import NoInterpreterError, environment
+from .scratch import Scratch, is_overfull
 
+SANDBOX = Path(__file__).parent / "sandbox.py"
 WORKER = Path(__file__).parent.parent / "tracer" / "worker.py"
 START_SECONDS = 300.0
 """Importing torch from a cold disk can take minutes."""
@@ -27,18 +32,35 @@ GRACE_SECONDS = 20.0
 """The worker watches its own processes and says what happened to them; the parent steps in when it has not."""
 MAX_GENERATIONS = 20
 """How often the processes below a worker are looked for while it is ended."""
+MEASURE_SECONDS = 1.0
+"""How often the size of a worker's folder is looked at."""
+GUARDED = sys.platform == "linux"
 ONE_FILE_PER_PROCESS = sys.platform != "linux"
 
 Batch = dict[str, Any]
 
 
+class WroteTooMuchError(Exception):
+    """The temporary folder of a worker is over its bounds."""
+
+
+class ForgedMessageError(Exception):
+    """A message that the tracer does not write: the code under lint did."""
+
+
 class Worker:
-    """One worker process, which has to be greeted first."""
+    """One worker process, which has to be greeted first. ``folder`` is its own, and is removed with it.
+
+    After the greeting, ``unguarded`` are the guards that this system does not have.
+    """
 
     def __init__(self, python: str, folder: str) -> None:
+        self.unguarded: list[str] = []
+        self._folder = folder
+        self._next_measure = time.monotonic() + MEASURE_SECONDS
         self._errors = tempfile.TemporaryFile()  # noqa: SIM115 - lives as long as the process
         self._process = subprocess.Popen(
-            [python, str(WORKER)],
+            _guarded([python, str(WORKER)], folder),
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=self._errors,
@@ -53,6 +75,9 @@ class Worker:
         """Wait until the worker is ready. Returns None, or why it has no usable torch."""
         try:
             greeting = self._next(START_SECONDS)
+            if greeting is not None and "unguarded" in greeting:
+                self.unguarded = greeting["unguarded"]
+                greeting = self._next(START_SECONDS)
         except queue.Empty:
             return f"importing torch did not finish within {START_SECONDS:g} s"
         return self._last_error() if greeting is None else greeting.get("problem")
@@ -72,13 +97,18 @@ class Worker:
                 message = self._next(allowed + GRACE_SECONDS)
             except queue.Empty:
                 return f"did not finish within {allowed:g} s"
+            except WroteTooMuchError:
+                return "wrote too much into its temporary folder"
             if message is None:
                 return self._how_it_ended()
             if message.get("kind") == "batch done":
                 return None
             if "kind" in message and "file" in message:
                 allowed = message.get("allow", batch["seconds"])
-                on_message(message)
+                try:
+                    on_message(message)
+                except ForgedMessageError:
+                    return "wrote a message of the tracer's into its pipe"
 
     def close(self) -> None:
         """End the process and everything that it, or the user's code in it, started. May be called again."""
@@ -91,10 +121,25 @@ class Worker:
         self._process.kill()
         self._process.wait()
         self._errors.close()
+        shutil.rmtree(self._folder, ignore_errors=True)
 
     def _next(self, seconds: float) -> Message | None:
-        """The next message, None at the end of the process. Raises queue.Empty when none came in time."""
-        return self._messages.get(timeout=seconds)
+        """The next message, None at the end of the process.
+
+        Raises queue.Empty when none came in time, and WroteTooMuchError.
+        """
+        deadline = time.monotonic() + seconds
+        while True:
+            now = time.monotonic()
+            if self._messages.empty() and now > self._next_measure:
+                self._next_measure = now + MEASURE_SECONDS
+                if is_overfull(self._folder):
+                    raise WroteTooMuchError
+            try:
+                return self._messages.get(timeout=max(0, min(deadline, self._next_measure) - now))
+            except queue.Empty:
+                if time.monotonic() >= deadline:
+                    raise
 
     def _read(self) -> None:
         stdout = self._process.stdout
@@ -122,8 +167,18 @@ class Worker:
         return text.rpartition("\n")[2] or f"the worker ended with status {self._process.returncode}"
 
 
+def _guarded(command: list[str], folder: str) -> list[str]:
+    """The command to run a command that can write to nothing but its folder and reach no network."""
+    if not GUARDED:
+        return command
+    return [sys.executable, "-I", str(SANDBOX), json.dumps(sys.path), folder, *command]
+
+
 class Pool:
-    """Does batches on some workers, which live until it is closed: importing torch takes seconds."""
+    """Does batches on some workers, which live until it is closed: importing torch takes seconds.
+
+    ``unguarded`` are the guards that they turned out to be without.
+    """
 
     def __init__(self, python: str, jobs: int) -> None:
         self._python = python
@@ -133,12 +188,17 @@ class Pool:
         self._workers: set[Worker] = set()
         self._idle: list[Worker] = []
         self._stopped = False
-        self._folder = tempfile.TemporaryDirectory(prefix="fxlint-", ignore_cleanup_errors=True)
+        self._scratch = Scratch()
+        self.unguarded: list[str] = [] if GUARDED else ["files, signals and network (these guards are Linux's)"]
+        if sys.platform == "linux":
+            adopt_orphans()  # a worker that the code under lint kills cannot end what it has adopted
+        self._others = children()
 
     def close(self) -> None:
         """End all workers."""
         self._stop()
-        self._folder.cleanup()
+        kill_strays(self._others | {pid for pid in children() if _session(pid) == _session(0)})
+        self._scratch.remove()
 
     def run(self, batches: Sequence[Batch], on_message: Callable[[Message], None]) -> None:
         """Do all batches. ``on_message`` is called from one thread at a time.
@@ -190,10 +250,13 @@ class Pool:
 
         def on_message(message: Message) -> None:
             current[:] = [message["file"]]
+            with self._lock:
+                try:
+                    self._on_message(message)
+                except (LookupError, TypeError, ValueError) as error:
+                    raise ForgedMessageError from error
             if message["kind"] in ("done", "failed"):
                 done.add(message["file"])
-            with self._lock:
-                self._on_message(message)
 
         trouble = worker.run(batch, on_message)
         if trouble is None and not ONE_FILE_PER_PROCESS:
@@ -216,9 +279,10 @@ class Pool:
                 return self._idle.pop()
             if self._stopped:
                 raise NoInterpreterError("fxlint was stopped")
-            worker = Worker(self._python, self._folder.name)
+            worker = Worker(self._python, self._scratch.subfolder())
             self._workers.add(worker)
         problem = worker.greet()
+        self.unguarded = worker.unguarded or self.unguarded
         if problem is not None:
             self._end(worker)
             raise NoInterpreterError(f"{self._python}: {problem}")
@@ -228,6 +292,14 @@ class Pool:
         with self._lock:
             self._workers.discard(worker)
         worker.close()
+
+
+def _session(pid: int) -> int | None:
+    """The session of a process; only what the workers started is in another one than this process."""
+    try:
+        return os.getsid(pid)
+    except OSError:
+        return None
 
 
 def _kill_all(leader: int) -> None:

@@ -31,7 +31,7 @@ class ConfirmSettings:
     instances: Mapping[str, tuple[str, ...]] = field(default_factory=lambda: MappingProxyType({}))
     inputs: Mapping[str, str] = field(default_factory=_nothing)
     timeout: float = 60.0
-    memory: int = 0
+    memory: int = 8 << 30
     jobs: int = 2
     roots: tuple[str, ...] = ()
     files: tuple[str, ...] = ()

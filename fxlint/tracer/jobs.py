@@ -65,6 +65,7 @@ from .sites import note_functions
 from .stock import Stock
 from .suggestions import about_meta, try_inputs, try_suggestion
 from .tracing import STOCK, Tracing, evaluated, told
+from .untouched import changed_since, state
 
 Spec = Mapping[str, Any]
 
@@ -82,7 +83,6 @@ GRACE = 5.0
 class Settings:
     user: UserCode
     limits: Limits
-    orphaned: Callable[[], bool]
     told: Spec | None = None
     shows: bool = False
     tracing: Tracing = STOCK
@@ -98,7 +98,6 @@ def run_batch(batch: Spec, send: Send, orphaned: Callable[[], bool]) -> None:
     settings = Settings(
         UserCode(batch["interest"]),
         Limits(batch["seconds"], batch["memory"]),
-        orphaned,
         batch.get("tracing"),
         shows=batch.get("task") == "show",
     )
@@ -136,9 +135,16 @@ def _place(file: str | None, line: int | None) -> Message | None:
 
 def _host(files: list[Spec], settings: Settings, send: Send) -> None:
     """Import files one after the other in this process and trace their roots."""
+    untouched = state()
     for spec in files:
         send({"file": spec["id"], "kind": "stage"})
         module = _imported(spec, send, settings)
+        changed = changed_since(untouched)
+        if changed is not None and module is not None:
+            reason = f"importing it changes {changed}, and a trace would not tell what torch.fx itself does"
+            send({"file": spec["id"], "kind": "failed", "reason": reason, "place": None})
+        if changed is not None:
+            return  # the rest of the batch goes on in a new process
         if module is None:
             continue
         prebuild(
@@ -235,7 +241,6 @@ def _root(root: Spec, module: ModuleType, send: Send, settings: Settings) -> Non
         on_message,
         settings.limits,
         settings.user.is_user,
-        settings.orphaned,
     )
     if ending.kind != "done":
         place = _place(ending.file, ending.line)
@@ -431,9 +436,7 @@ def _isolated(job: Callable[[], Message], settings: Settings) -> Message:
     if not CAN_FORK:
         return job()
     answers: list[Message] = []
-    ending = supervised(
-        lambda out: out(job()), answers.append, settings.limits, settings.user.is_user, settings.orphaned
-    )
+    ending = supervised(lambda out: out(job()), answers.append, settings.limits, settings.user.is_user)
     if answers:
         return answers[0]
     return {"verdict": "not-run", "reason": f"trying it {ending.what or 'ended without an answer'}"}

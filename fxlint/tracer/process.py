@@ -7,6 +7,7 @@ import ctypes
 import faulthandler
 import glob
 import json
+import math
 import os
 import re
 import select
@@ -26,6 +27,14 @@ CAN_FORK = sys.platform == "linux"
 PR_SET_PDEATHSIG = 1
 PR_SET_CHILD_SUBREAPER = 36
 DUMP_SECONDS = 0.5
+TICK_SECONDS = 0.05
+MAX_FILE_BYTES = 1 << 28
+MAX_PROCESSES = 25
+"""What the code of one root may start. A process further out allows so many more for each level in between, for the
+innermost one to notice first: it knows whose code is running."""
+MAX_LEVEL = 3
+"""The worker is at level 0, the process that imports a file at 1, that of a root at 2, that of a suggestion at 3."""
+MAX_MESSAGE_BYTES = 1 << 26
 _TRACE_LINE = re.compile(r'File "(.+)", line (\d+) in (.+)')
 
 _sleep = time.sleep
@@ -52,6 +61,19 @@ class Ending:
     line: int | None = None
 
 
+@dataclass
+class _Here:
+    """This process: its level, and the descriptors that lead to its parent. What it forks off is given others, so that
+    the code under lint speaks for nobody else.
+    """
+
+    level: int = 0
+    private: tuple[int, ...] = ()
+
+
+_here = _Here()
+
+
 class Orphaned(BaseException):
     """The parent is gone."""
 
@@ -67,8 +89,8 @@ def supervised(
 
     What the process leaves behind is killed. Raises Orphaned, after killing all, when ``orphaned`` says so.
     """
-    _adopt_orphans()
-    others = _children()
+    adopt_orphans()
+    others = children()
     with tempfile.TemporaryFile() as dump:
         reader, writer = os.pipe()
         child = os.fork()
@@ -79,11 +101,16 @@ def supervised(
         with contextlib.suppress(OSError):
             os.setpgid(child, child)
         try:
-            return _watch(child, reader, on_message, limits, dump, is_user, orphaned)
+            return _watch(child, reader, on_message, limits, dump, is_user, orphaned, others)
         finally:
             os.close(reader)
             _kill_group(child)
-            _kill_strays(others)
+            kill_strays(others)
+
+
+def keep_private(*descriptors: int) -> None:
+    """Have these descriptors, in place of those named before, closed in all that is forked off from now on."""
+    _here.private = descriptors
 
 
 def _child(work: Callable[[Send], None], writer: int, limits: Limits, dump: IO[bytes]) -> None:
@@ -91,11 +118,16 @@ def _child(work: Callable[[Send], None], writer: int, limits: Limits, dump: IO[b
     try:
         with contextlib.suppress(OSError):
             os.setpgid(0, 0)
+        _here.level += 1
+        for descriptor in _here.private:
+            with contextlib.suppress(OSError):
+                os.close(descriptor)
+        keep_private(writer, dump.fileno())
         die_with_parent()
         _limit(limits)
         faulthandler.enable(dump, all_threads=False)
         faulthandler.register(signal.SIGUSR1, dump, all_threads=False, chain=False)
-        send = sender(writer)
+        send = _or_exit(sender(writer))
         _note_exits(send)
         work(send)
         code = 0
@@ -106,6 +138,7 @@ def _child(work: Callable[[Send], None], writer: int, limits: Limits, dump: IO[b
 
 
 MEMORY_EXIT = 120
+PIPE_EXIT = 121
 os_exit = os._exit
 
 
@@ -121,6 +154,18 @@ def sender(fd: int) -> Send:
             data = data[os.write(fd, data) :]
 
     return send
+
+
+def _or_exit(send: Send) -> Send:
+    """A process that cannot say anything any more is of no use."""
+
+    def sent(message: Message) -> None:
+        try:
+            send(message)
+        except OSError:
+            os_exit(PIPE_EXIT)
+
+    return sent
 
 
 def _note_exits(send: Send) -> None:
@@ -144,8 +189,10 @@ def _watch(
     dump: IO[bytes],
     is_user: Callable[[str], bool],
     orphaned: Callable[[], bool],
+    others: frozenset[int],
 ) -> Ending:
     os.set_blocking(reader, False)
+    next_count = time.monotonic() + TICK_SECONDS
     pending = b""
     allowed = limits.seconds
     deadline = time.monotonic() + allowed
@@ -155,10 +202,11 @@ def _watch(
     while True:
         if closed:  # by its end, or by the code under lint, which may go on without its pipe
             _sleep(0.002)
-        elif select.select([reader], [], [], 0.05)[0]:
+        elif select.select([reader], [], [], TICK_SECONDS)[0]:
             data = _read(reader)
             closed = not data
             *lines, pending = (pending + data).split(b"\n")
+            pending = pending[:MAX_MESSAGE_BYTES]  # one without an end is none of ours
             for message in filter(None, map(parsed, lines)):
                 if "exit" in message:
                     last_exit = message
@@ -176,7 +224,13 @@ def _watch(
             continue  # what it said last may not be read yet
         if orphaned():
             raise Orphaned
-        if time.monotonic() > deadline:
+        now = time.monotonic()
+        if now > next_count:
+            most = MAX_PROCESSES * (1 + MAX_LEVEL - _here.level)
+            if len(_below(children() - others, most)) > most:
+                return Ending("killed", "started too many processes")
+            next_count = now + TICK_SECONDS
+        if now > deadline:
             file, line_number = _place_of(child, dump, is_user)
             return Ending("timeout", f"did not finish within {allowed:g} s", file, line_number)
 
@@ -200,6 +254,8 @@ def _ending(status: int, last_exit: Message | None, dump: IO[bytes], is_user: Ca
     code = os.waitstatus_to_exitcode(status)
     if code == MEMORY_EXIT:
         return Ending("exited", "ran out of memory")
+    if code == PIPE_EXIT:
+        return Ending("exited", "closed the pipe to fxlint")
     return Ending("done") if code == 0 else Ending("exited", f"ended its process with status {code}")
 
 
@@ -232,29 +288,42 @@ def _kill_group(child: int) -> None:
         os.waitpid(child, 0)
 
 
-def _adopt_orphans() -> None:
+def adopt_orphans() -> None:
     """Have the kernel give this process the orphans among its descendants, where it can, for them to be killed."""
     with contextlib.suppress(OSError, AttributeError):
         ctypes.CDLL(None).prctl(PR_SET_CHILD_SUBREAPER, 1)
 
 
-def _kill_strays(others: frozenset[int]) -> None:
-    """Kill the children of this process that are none of ``others``, and theirs, which become its children then."""
-    while strays := _children() - others:
-        for stray in strays:
+def kill_strays(others: frozenset[int]) -> None:
+    """Kill the children of this process that are none of ``others``, and all below them."""
+    while strays := children() - others:
+        for stray in _below(strays):
             with contextlib.suppress(OSError):
                 os.kill(stray, signal.SIGKILL)
+        for stray in strays:
             with contextlib.suppress(OSError):
                 os.waitpid(stray, 0)
 
 
-def _children() -> frozenset[int]:
-    """The children of this process; none where the system does not tell (Linux does, in most configurations)."""
+def children(of: int | None = None) -> frozenset[int]:
+    """The children of a process, by default of this one; none where the system does not tell (most Linux do)."""
     found: set[int] = set()
-    for listed in glob.glob("/proc/self/task/*/children"):
-        with contextlib.suppress(OSError), open(listed, encoding="ascii") as children:
-            found.update(map(int, children.read().split()))
+    for listed in glob.glob(f"/proc/{of or 'self'}/task/*/children"):
+        with contextlib.suppress(OSError), open(listed, encoding="ascii") as pids:
+            found.update(map(int, pids.read().split()))
     return frozenset(found)
+
+
+def _below(pids: frozenset[int], enough: float = math.inf) -> set[int]:
+    """Processes with all that descends from them, or a few more of those than are enough."""
+    found: set[int] = set()
+    todo = list(pids)
+    while todo and len(found) <= enough:
+        pid = todo.pop()
+        if pid not in found:
+            found.add(pid)
+            todo.extend(children(pid))
+    return found
 
 
 def die_with_parent() -> None:
@@ -269,6 +338,7 @@ def _limit(limits: Limits) -> None:
     cpu = int(limits.seconds * 4) + 5  # a process may take its seconds several times, once per message
     _lower(resource.RLIMIT_CPU, cpu)
     _lower(resource.RLIMIT_CORE, 0)
+    _lower(resource.RLIMIT_FSIZE, MAX_FILE_BYTES)
     if limits.memory:
         _lower(resource.RLIMIT_AS, _address_space() + limits.memory)
 

@@ -59,6 +59,7 @@ def main() -> None:
     load_package()
     jobs = importlib.import_module(f"{PACKAGE}.jobs")
     process = importlib.import_module(f"{PACKAGE}.process")
+    process.keep_private(source, sink)
     process.refuse_network()
     warnings.simplefilter("ignore")
     send = process.sender(sink)

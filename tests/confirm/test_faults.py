@@ -15,6 +15,12 @@ class Net(nn.Module):
         return x + 1
 """
 
+WRITES = """import contextlib, os
+def say(words):
+    for fd in range(3, 20):
+        with contextlib.suppress(OSError): os.write(fd, words)
+"""
+
 IMPORTS = {
     "raises": ("raise ValueError('odd')", "importing it raised ValueError: odd", 4),
     "needs": (
@@ -30,6 +36,24 @@ IMPORTS = {
     "kills": ("import os\nos.kill(os.getpid(), 9)", "importing it crashed with SIGKILL", None),
     "replaces": ("import os\nos.execv('/bin/true', ['true'])", "importing it ended the process", None),
     "syntax": ("def (", "importing it raised SyntaxError", 4),
+    "aborts": ("import os\nos.abort()", "importing it crashed with SIGABRT", 5),
+    "asks": ("input()", "importing it raised EOFError", 4),
+    "allocates": ("bytearray(10 << 30)", "importing it raised MemoryError", 4),
+    "tensors": ("torch.empty(10 << 30, dtype=torch.uint8)", "importing it raised RuntimeError", 4),
+    "mute": ("import os\nos.closerange(3, 4096)", "importing it closed the pipe to fxlint", None),
+    "patches": ("import torch.fx\ntorch.fx.Tracer.trace = None", "importing it changes torch.fx.Tracer.trace", None),
+    "multiplies": (
+        "import os, time\nfor _ in range(9): os.fork()\ntime.sleep(1000)",
+        "importing it started too many processes",
+        None,
+    ),
+    "murders": ("import os\nos.kill(os.getppid(), 9)", "importing or tracing it crashed with SIGKILL", None),
+    "forges": (
+        f"{WRITES}list(map(say, [b'{{\"file\": \"x\", \"kind\": \"stage\", \"root\": []}}\\n'] * 9))",
+        "importing or tracing it",
+        None,
+    ),
+    "floods": (f"{WRITES}while True: say(b'x' * 65536)", "importing it did not finish within", 7),
     "deaf": ("import os, time\nos.closerange(3, 256)\ntime.sleep(1000)", "importing it did not finish within", None),
 }
 HARMLESS = {
@@ -40,6 +64,9 @@ HARMLESS = {
     "closes": "import sys\nsys.stdout.close()\nsys.stdin.close()",
     "reads": "import sys\nassert sys.stdin.read() == ''",
     "moves": "import os\nos.chdir('/')",
+    "traces": "import sys\nsys.settrace(lambda *_: None)\nsys.setprofile(lambda *_: None)",
+    "at_exit": "import atexit, os\natexit.register(os.kill, os.getppid(), 9)",
+    "spins": "import threading\ndef spin():\n    while True: pass\nthreading.Thread(target=spin).start()",
     "babbles": "import os\nfor fd in range(3, 20):\n    try:\n        os.write(fd, b'[1]\\nno json\\n')\n"
     "    except OSError:\n        pass",
 }
@@ -86,21 +113,24 @@ def test_what_is_odd_and_harms_nothing(outcome, name):
 
 @pytest.mark.skipif(sys.platform != "linux", reason="only there are the orphans of a process told to it")
 def test_a_daemon_of_the_code_under_lint_does_not_outlive_it(project):
-    note = project.folder / "pid"
-    daemon = f"""
+    daemon = """
 import os, time
+reader, writer = os.pipe()
 if os.fork() == 0:
     os.setsid()
     if os.fork() == 0:
-        open({str(note)!r}, "w").write(str(os.getpid()))
+        os.write(writer, b"%d" % os.getpid())
         time.sleep(1000)
     os._exit(0)
-while not os.path.exists({str(note)!r}):
-    time.sleep(0.01)
+pid = int(os.read(reader, 20))
+class Net(nn.Module):
+    def forward(self, x):
+        raise ValueError(f"pid {pid}")
 """
-    project.root(project.write("net.py", daemon + NET))
-    assert project.confirm().modules["Net"].verdict == "traces"
-    assert not Path("/proc", note.read_text()).exists()
+    project.root(project.write("net.py", daemon))
+    pid = project.confirm().modules["Net"].error.message.partition("pid ")[2]
+    assert pid.isdecimal()
+    assert not Path("/proc", pid).exists()
 
 
 class TestOneModuleOfAFile:

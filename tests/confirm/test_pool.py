@@ -1,13 +1,16 @@
 """The parent's side of the workers, with a small script in place of the worker."""
 
 import sys
+import tempfile
+import textwrap
 import threading
 import time
 from contextlib import closing
+from pathlib import Path
 
 import pytest
 
-from fxlint.confirm import pool
+from fxlint.confirm import pool, scratch
 from fxlint.confirm.interpreter import NoInterpreterError
 from fxlint.confirm.pool import Pool
 
@@ -34,14 +37,14 @@ def run(tmp_path, monkeypatch):
     """Runs batches of file ids; the messages."""
     monkeypatch.setattr(pool, "GRACE_SECONDS", 0.5)
 
-    def run(*batches, greeting=None, script=SCRIPT):
+    def run(*batches, greeting=None, script=SCRIPT, take=None):
         worker = tmp_path / "worker.py"
         worker.write_text(script.replace("GREETING", repr(greeting or {"torch": "0"})))
         monkeypatch.setattr(pool, "WORKER", worker)
         messages = []
         work = [{"files": [{"id": name} for name in names], "seconds": 1.0} for names in batches]
         with closing(Pool(sys.executable, 2)) as workers:
-            workers.run(work, messages.append)
+            workers.run(work, take or messages.append)
         return messages
 
     return run
@@ -83,35 +86,62 @@ def test_a_worker_that_does_not_start(run):
         run(["a"], script="raise RuntimeError('no')")
 
 
-def test_what_the_worker_started_is_ended_with_it(run, tmp_path):
-    note = tmp_path / "pid"
-    start = (
-        "import subprocess\n"
-        "child = subprocess.Popen(['sleep', '1000'])\n"
-        f"open({str(note)!r}, 'w').write(str(child.pid))\n"
-    )
-    run(["a"], script=start + SCRIPT)
-    stat = tmp_path.joinpath("/proc", note.read_text(), "stat")
-    assert not stat.exists() or stat.read_text().rpartition(")")[2].split()[0] == "Z"
-
-
-def test_neither_session_nor_parent_hides_a_process_from_its_end(run, tmp_path):
-    note = tmp_path / "pid"
-    start = f"""
-import ctypes, os, time
+TELLS = """
+def tell(pid):
+    print(json.dumps({"file": "a", "kind": "stage", "pid": pid}), flush=True)
+"""
+STARTS = """
+import subprocess
+tell(subprocess.Popen(["sleep", "1000"]).pid)
+"""
+HIDES = """
+import ctypes
 ctypes.CDLL(None).prctl(36, 1)  # as the worker does
+reader, writer = os.pipe()
 if os.fork() == 0:
     os.setsid()
     if os.fork() == 0:
-        open({str(note)!r}, 'w').write(str(os.getpid()))
+        os.write(writer, b"%d" % os.getpid())
         time.sleep(1000)
     os._exit(0)
-while not os.path.exists({str(note)!r}):
-    time.sleep(0.01)
+tell(int(os.read(reader, 20)))
 """
-    run(["a"], script=start + SCRIPT)
-    stat = tmp_path.joinpath("/proc", note.read_text(), "stat")
-    assert not stat.exists() or stat.read_text().rpartition(")")[2].split()[0] == "Z"
+LEAVES_AND_KILLS_THE_WORKER = HIDES + "os.kill(os.getpid(), 9)\n"
+
+
+@pytest.mark.parametrize("what", [STARTS, HIDES, LEAVES_AND_KILLS_THE_WORKER])
+def test_what_a_worker_started_is_ended_with_the_run(run, what):
+    first = SCRIPT.replace("    for spec in", textwrap.indent(TELLS + what, "    ") + "    for spec in")
+    pids = {message["pid"] for message in run(["a"], script=first) if "pid" in message}
+    assert pids
+    assert not any(runs(pid) for pid in pids)
+
+
+def runs(pid):
+    stat = Path("/proc", str(pid), "stat")
+    return stat.exists() and stat.read_text().rpartition(")")[2].split()[0] not in "ZX"
+
+
+def test_a_message_that_the_tracer_does_not_write_costs_the_file(run):
+    def take(message):
+        if message["kind"] == "done":
+            raise KeyError("error")
+        messages.append(message)
+
+    messages = []
+    run(["a"], take=take)
+    assert ends(messages) == {"a": "importing or tracing it wrote a message of the tracer's into its pipe"}
+
+
+def test_a_worker_that_fills_its_folder_costs_the_file_it_was_at(run, monkeypatch):
+    monkeypatch.setattr(pool, "MEASURE_SECONDS", 0.01)
+    monkeypatch.setattr(scratch, "MAX_BYTES", 1000)
+    fills = SCRIPT.replace("time.sleep(1000)", "time.sleep(0.3); open('large', 'w').write('x' * 2000); time.sleep(99)")
+    assert ends(run(["a", "hangs", "b"], script=fills)) == {
+        "a": None,
+        "hangs": "importing or tracing it wrote too much into its temporary folder",
+        "b": None,
+    }
 
 
 def test_words_of_others_in_the_pipe_are_no_messages(run):
@@ -124,13 +154,15 @@ def test_words_of_others_in_the_pipe_are_no_messages(run):
 
 def test_a_worker_that_is_still_starting_is_ended_with_the_pool(tmp_path, monkeypatch):
     worker = tmp_path / "worker.py"
-    note = tmp_path / "pid"
-    worker.write_text(f"import os, time\nopen({str(note)!r}, 'w').write(str(os.getpid()))\ntime.sleep(1000)\n")
+    worker.write_text("import os, time\nopen('pid', 'w').write(str(os.getpid()))\ntime.sleep(1000)\n")
     monkeypatch.setattr(pool, "WORKER", worker)
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
     workers = Pool(sys.executable, 1)
+    noted = []
 
     def stop():
-        while not note.exists() or not note.read_text():
+        while not any(noted):
+            noted[:] = [note.read_text() for note in tmp_path.rglob("pid")]
             time.sleep(0.01)
         workers.close()
 
@@ -139,4 +171,4 @@ def test_a_worker_that_is_still_starting_is_ended_with_the_pool(tmp_path, monkey
     with pytest.raises(NoInterpreterError):
         workers.run([{"files": [{"id": "a"}], "seconds": 1.0}], lambda _: None)
     stopping.join()
-    assert not tmp_path.joinpath("/proc", note.read_text()).exists()
+    assert not runs(noted[0])
