@@ -14,8 +14,9 @@ import sys
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
+from functools import lru_cache
 from itertools import islice
-from types import FrameType, GeneratorType
+from types import CodeType, FrameType, GeneratorType
 from typing import Any
 
 import torch
@@ -406,7 +407,12 @@ def stand_in(tracer: RecordingTracer, operands: Any) -> Proxy:
 
 def _instruction(frame: FrameType) -> dis.Instruction | None:
     # an EXTENDED_ARG prefix has an offset of its own, so f_lasti is that of the instruction proper
-    return next((found for found in dis.get_instructions(frame.f_code) if found.offset == frame.f_lasti), None)
+    return _instructions(frame.f_code).get(frame.f_lasti)
+
+
+@lru_cache(maxsize=256)
+def _instructions(code: CodeType) -> dict[int, dis.Instruction]:
+    return {found.offset: found for found in dis.get_instructions(code)}
 
 
 def _place(found: Instruction) -> tuple[Any, ...]:
