@@ -145,6 +145,8 @@ def _of_unknown(vm: Machine, frame: Frame, owner: Unknown, name: str, node: ast.
         with vm.untraced():
             found = load(vm, frame, likely, name, node)
         return Unknown(likely=likely_of(found)) if not isinstance(found, (Bound, Traced)) else found
+    if isinstance(likely, Const) and isinstance(likely.value, str) and hasattr(str, name):
+        return Unknown(likely=_of_constant(vm, likely, name, node))
     return UNKNOWN
 
 

@@ -455,7 +455,9 @@ def join(first: Value, second: Value, likely: Value | None = None) -> Value:
             known = [option for option in merged if isinstance(option, Instance)]
             rest = _unknown_of([option for option in merged if isinstance(option, Unknown)], None)
             if known and not rest.maybe:
-                return Union([rest, *known] if isinstance(likely, Unknown) else [*known, rest])
+                if isinstance(likely, Unknown):
+                    return Union([rest, *known])
+                return Union([*known, rest], likely=0 if likely is None else len(known))
         if traced is None:
             return _unknown_of(merged, likely)
         rest = _unknown_of([option for option in merged if not isinstance(option, Traced)], likely)

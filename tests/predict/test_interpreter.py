@@ -1754,6 +1754,67 @@ def test_the_layer_of_the_default_configuration_is_meant_even_where_its_signatur
     )
 
 
+def test_what_takes_the_place_of_an_argument_that_is_not_given_is_the_default(tmp_path):
+    check(
+        tmp_path,
+        """
+        class Plain:
+            def __call__(self, x):
+                return x
+
+        class Net(nn.Module):
+            def __init__(self, processor=None):
+                super().__init__()
+                self.processor = processor or Plain()
+
+            def forward(self, x, time=None):
+                if time is None:
+                    return self.processor(x)
+                return self.processor(x, time=time)  # maybe
+        """,
+        "depends",
+    )
+
+
+def test_the_methods_of_a_default_string_give_what_is_probable(tmp_path):
+    predicted = check(
+        tmp_path,
+        """
+        class Sized(nn.Module):
+            def forward(self, x):
+                return x * len(x)  # error
+
+        class Other(nn.Module):
+            def forward(self, x):
+                return x * int(x)  # error
+
+        class Net(nn.Module):
+            def __init__(self, kind="sized"):
+                super().__init__()
+                kind = kind[3:] if kind.startswith("my_") else kind
+                if kind == "other":
+                    self.layer = Other()
+                else:
+                    self.layer = nn.ReLU() if kind == "relu" else Sized()
+
+            def forward(self, x):
+                x = self.layer(x)
+                return x
+
+        class Sure(nn.Module):
+            def __init__(self, kind="sized"):
+                super().__init__()
+                self.layer = Sized() if kind.upper() == "SIZED" else Other()
+
+            def forward(self, x):
+                return self.layer(x)
+        """,
+        "fails",
+        "Sure",
+    )
+    assert predicted.first.line == 8
+
+
 def test_membership_of_a_proxy_in_what_is_not_known_depends_on_what_that_is(tmp_path):
     check(
         tmp_path,
