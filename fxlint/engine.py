@@ -161,8 +161,7 @@ def _confirm(prediction: Prediction, rules: RuleSet, config: Config, files: tupl
     """The prediction with the tracer's word on it; what goes wrong here never makes an input unread."""
     from fxlint.confirm import confirm
 
-    settings = replace(confirm_settings(config, files), log=log)
-    confirmed = confirm(prediction, rules, settings)
+    confirmed = confirm(prediction, rules, confirm_settings(config, files, log))
     problems = tuple(
         problem if problem in prediction.problems else replace(problem, stage="confirm")
         for problem in confirmed.problems
@@ -170,7 +169,7 @@ def _confirm(prediction: Prediction, rules: RuleSet, config: Config, files: tupl
     return replace(confirmed, problems=problems)
 
 
-def confirm_settings(config: Config, files: tuple[str, ...]) -> ConfirmSettings:
+def confirm_settings(config: Config, files: tuple[str, ...], log: Log = lambda _: None) -> ConfirmSettings:
     """How to trace, by the settings of a run over ``files``."""
     from fxlint.confirm import ConfirmSettings
 
@@ -184,6 +183,7 @@ def confirm_settings(config: Config, files: tuple[str, ...]) -> ConfirmSettings:
         files=files,
         config=_config_file(config),
         tracing=tracing(config),
+        log=log,
     )
 
 

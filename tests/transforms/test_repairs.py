@@ -60,8 +60,8 @@ def test_the_repaired_example_does_what_the_good_one_does(tmp_path: Path, code: 
 
 
 def test_every_edit_leaves_code_without_a_finding(tmp_path: Path):
-    for rule in RULES:
-        for example in (example for example in rule.bad if example.run is not None):
+    for rule in (rule for rule in RULES if rule.code.startswith(("FX3", "FX4"))):
+        for example in rule.bad:
             path = tmp_path / "repaired.py"
             path.write_text(example.code, encoding="utf-8")
             (finding,) = lint_transforms([str(path)], RULES)
