@@ -2,7 +2,18 @@
 
 __version__ = "0.1.0"
 
-from fxlint.api import check
-from fxlint.findings import Finding, Location, ModuleReport, Problem, Report, Suggestion
+TYPE_CHECKING = False  # as typing has it, which a folder under lint may have a file of the name of
+if TYPE_CHECKING:
+    from fxlint.api import check
+    from fxlint.findings import Finding, Location, ModuleReport, Problem, Report, Suggestion
 
 __all__ = ["Finding", "Location", "ModuleReport", "Problem", "Report", "Suggestion", "__version__", "check"]
+
+
+def __getattr__(name: str) -> object:
+    """What the package offers, when it is first asked for: ``python -m fxlint`` and ``--version`` need none of it."""
+    if name not in __all__:
+        raise AttributeError(f"module 'fxlint' has no attribute '{name}'")
+    from importlib import import_module
+
+    return getattr(import_module("fxlint.api" if name == "check" else "fxlint.findings"), name)

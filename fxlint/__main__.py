@@ -1,4 +1,10 @@
-"""``python -m fxlint`` is the same as ``fxlint``."""
+"""``python -m fxlint`` is the same as ``fxlint``: what the working directory holds does not stand for other modules."""
+
+import os
+import sys
+
+if sys.path[:1] == [os.getcwd()]:  # noqa: PTH109
+    del sys.path[0]
 
 from fxlint.cli import main
 

@@ -685,3 +685,12 @@ def test_files_that_only_the_provenance_names_are_seen_from_the_working_director
     (result,) = json.loads(out)["runs"][0]["results"]
     uris = [place["physicalLocation"]["artifactLocation"]["uri"] for place in result["relatedLocations"]]
     assert uris == ["lib/helper.py", "file:///elsewhere/helper.py"]
+
+
+@pytest.mark.parametrize("name", ["typing", "rich", "dataclasses"])
+def test_files_that_are_called_like_modules_fxlint_needs_do_not_stand_for_them(tmp_path, name):
+    (tmp_path / f"{name}.py").write_text("raise RuntimeError('imported')\n")
+    command = [sys.executable, "-m", "fxlint", "--no-confirm", f"{name}.py"]
+    environment = {**os.environ, "PYTHONPATH": str(Path(__file__).parent.parent)}
+    done = subprocess.run(command, cwd=tmp_path, env=environment, capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stdout) == (0, ""), done.stderr
