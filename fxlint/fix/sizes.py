@@ -16,6 +16,7 @@ _SHAPED = frozenset(
     {"view", "reshape", "expand", "permute", "repeat", "tile", "flip", "new_zeros", "new_ones", "new_empty"}
 )
 _DATA = ("tensor", "as_tensor")
+_DISPLAYS = (ast.List, ast.Tuple, ast.ListComp)
 
 
 def length(site: Site) -> Iterator[Suggestion]:
@@ -89,9 +90,21 @@ def _made(site: Site, call: ast.Call) -> Code | None:
 
 def _full(site: Site, call: ast.Call) -> Code | None:
     value = sole_argument(call)
-    if value is None or isinstance(value, (ast.List, ast.Tuple)) or _method(call) not in _DATA:
+    if value is None or _method(call) not in _DATA or _is_several(site, value):
         return None
     return Code(f"{_owner(site, call)}.full((), {site.text(value)})")
+
+
+def _is_several(site: Site, value: ast.expr) -> bool:
+    """Whether an expression is a list or a tuple, or a name that the function binds to one: no number to fill with."""
+    if isinstance(value, ast.Name) and site.function is not None:
+        bound = [node for node in ast.walk(site.function) if isinstance(node, ast.Assign)]
+        return any(
+            isinstance(node.value, _DISPLAYS)
+            and any(isinstance(target, ast.Name) and target.id == value.id for target in node.targets)
+            for node in bound
+        )
+    return isinstance(value, _DISPLAYS)
 
 
 def _new_tensor(site: Site) -> Iterator[Suggestion]:

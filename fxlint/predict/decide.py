@@ -92,7 +92,7 @@ def condition(vm: Machine, frame: Frame, test: ast.expr, kind: str, whole: ast.A
     if isinstance(test, ast.BoolOp):
         return _connective(vm, frame, test, test.values, kind)
     value = evaluate.expression(vm, frame, test)
-    silent.switch(vm, test, value)
+    silent.switch(vm, frame, test, value)
     return truth(vm, frame, value, test, kind)
 
 

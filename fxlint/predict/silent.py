@@ -10,7 +10,9 @@ import ast
 from collections.abc import Iterator
 from typing import Final
 
+from fxlint.predict import names
 from fxlint.predict.machine import Machine
+from fxlint.predict.scopes import Frame
 from fxlint.predict.values import (
     TRUE,
     Class,
@@ -117,10 +119,29 @@ def device(vm: Machine, owner: Tensor, name: str, node: ast.AST) -> None:
         vm.note("silent.device", node)
 
 
-def switch(vm: Machine, test: ast.expr, value: Value) -> None:
+def switch(vm: Machine, frame: Frame, test: ast.expr, value: Value) -> None:
     """A condition on an attribute that the class itself sets to True: it is there for somebody to switch it off."""
-    if isinstance(test, ast.Attribute) and value is TRUE and not vm.guards:
+    if not isinstance(test, ast.Attribute) or value is not TRUE or vm.guards:
+        return
+    owner = names.lookup(vm, frame, test.value.id) if isinstance(test.value, ast.Name) else None
+    cls = owner.cls if isinstance(owner, Instance) else None
+    classes = [base for base in cls.mro if isinstance(base, Class)] if isinstance(cls, Class) else []
+    if not any(_is_argument(base.node, test.attr) for base in classes):
         vm.note("silent.switch", test)
+
+
+def _is_argument(cls: ast.ClassDef, attribute: str) -> bool:
+    """Whether the constructor of a class sets an attribute by one of its own parameters."""
+    for init in cls.body:
+        if isinstance(init, ast.FunctionDef) and init.name == "__init__":
+            named = [*init.args.posonlyargs, *init.args.args][1:]
+            parameters = {one.arg for one in (*named, *init.args.kwonlyargs)}
+            for node in ast.walk(init):
+                if isinstance(node, (ast.Assign, ast.AnnAssign)) and node.value is not None:
+                    targets = node.targets if isinstance(node, ast.Assign) else [node.target]
+                    if any(isinstance(target, ast.Attribute) and target.attr == attribute for target in targets):
+                        return any(isinstance(one, ast.Name) and one.id in parameters for one in ast.walk(node.value))
+    return False
 
 
 def lost(vm: Machine, cls: Class) -> None:

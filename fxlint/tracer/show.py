@@ -66,7 +66,8 @@ def _propagated(
         with torch.no_grad():
             ShapeProp(traced).propagate(*bound_inputs(instance, given, tracing.bound(instance)).values())
     except BaseException as error:
-        return told_in_a_line(error, user)
+        # ShapeProp raises a text of its own, which is long and does not say what went wrong; that is in the cause.
+        return told_in_a_line(error.__cause__ or error, user)
     return None
 
 

@@ -131,6 +131,18 @@ def test_the_first_rewrite(suggested, event, body, expected):
 
 
 @pytest.mark.parametrize(
+    "body",
+    [
+        "sizes = [x.size(0), 1]\nreturn torch.tensor(sizes)",
+        "sizes = []\nsizes.append(x.size(0))\nreturn torch.tensor(sizes)",
+        "return torch.tensor([x.size(d) for d in (0, 1)])",
+    ],
+)
+def test_a_tensor_is_filled_with_a_number_and_not_with_a_list(suggested, body):
+    assert not any("torch.full(" in text for text in suggested(net(body)).rewrites("tensor.data"))
+
+
+@pytest.mark.parametrize(
     ("message", "said"),
     [
         ("'two'", '"two"'),
