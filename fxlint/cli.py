@@ -342,17 +342,21 @@ def _write_baseline(report: Report, file: Path) -> None:
     from fxlint.report.summary import standing
 
     findings = standing(report)
-    write(file, findings)
+    try:
+        write(file, findings)
+    except OSError as error:
+        raise ConfigError(f"--write-baseline: '{file}' cannot be written: {error.strerror}") from error
     _say(f"{len(findings)} in the baseline, {printable(str(file))}")
 
 
 def _add_noqa(report: Report) -> None:
-    """Have comments suppress what the report holds."""
+    """Have comments suppress what the report holds, but for notebooks, which are not changed."""
+    from fxlint.project.notebook import of_cell
     from fxlint.report.summary import standing
     from fxlint.rewrite import changed
     from fxlint.suppression import with_noqa
 
-    findings = standing(report)
+    findings = [finding for finding in standing(report) if of_cell(finding.location.path)[1] is None]
     for path, data in changed(with_noqa(findings)).items():
         replace_file(path, data)
     many = len(findings) != 1
@@ -404,6 +408,8 @@ def _standard_input(paths: tuple[str, ...], name: str | None) -> dict[str, bytes
         return {}
     if len(paths) > 1:
         raise click.UsageError("`-`, standard input, is linted alone")
+    if sys.stdin is None:
+        raise ConfigError("standard input is closed")
     return {name or "-": sys.stdin.buffer.read()}
 
 
@@ -423,10 +429,7 @@ def _write(report: Report, output_format: Format | Literal["statistics"], option
         return
     data = text.encode("utf-8", "backslashreplace")
     try:
-        if file.exists() and not file.is_file():  # a pipe, or /dev/stderr
-            file.write_bytes(data)
-        else:
-            replace_file(str(file), data)
+        replace_file(str(file), data)
     except OSError as error:
         raise ConfigError(f"--output-file: '{file}' cannot be written: {error.strerror}") from error
 

@@ -165,7 +165,9 @@ def _line(root: Root, reason: str | None, folder: Path) -> str:
 
 def _required(root: Root) -> list[str]:
     """The parameters without a default of the constructor that stands in the class itself."""
-    tree = ast.parse(Path(root.path).read_bytes())
+    from fxlint.project.source import read
+
+    tree = read(root.path, Path(root.path)).tree
     cls = next(node for node in ast.walk(tree) if isinstance(node, ast.ClassDef) and node.lineno == root.line)
     for member in cls.body:
         if isinstance(member, ast.FunctionDef) and member.name == "__init__":
@@ -198,6 +200,7 @@ def _root_of(name: str, settings: Config) -> Root:
     from fxlint.engine import search_path, seen_from_here
     from fxlint.findings import Root
     from fxlint.project.index import Project
+    from fxlint.project.source import read
 
     path, separator, qualname = name.rpartition("::")
     if not separator:
@@ -211,7 +214,7 @@ def _root_of(name: str, settings: Config) -> Root:
     for problem in prediction.problems:
         raise ConfigError(placed(problem))
     roots = {module.root.qualname: module.root for module in prediction.modules}
-    body = ast.parse(Path(path).read_bytes()).body
+    body = read(path, Path(path)).tree.body
     functions = {node.name: node.lineno for node in body if isinstance(node, ast.FunctionDef)}
     if qualname in roots:
         return roots[qualname]

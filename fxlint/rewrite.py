@@ -8,10 +8,12 @@ import io
 import os
 import re
 import shutil
+import sys
 import tempfile
 import tokenize
 import warnings
 from collections.abc import Iterable, Sequence
+from pathlib import Path
 
 from fxlint.findings import Edit, Finding, Location, Suggestion
 from fxlint.project.buffers import content
@@ -101,19 +103,35 @@ def _offsets(place: Location, starts: Sequence[int]) -> tuple[int, int]:
     return starts[place.line - 1] + place.column - 1, starts[place.end_line - 1] + place.end_column - 1
 
 
+def _keep_owner(target: str, beside: str) -> None:
+    """Who runs as root, as in a container, must not take the files of others."""
+    if sys.platform != "win32":
+        of_target = os.stat(target)  # noqa: PTH116
+        with contextlib.suppress(OSError):
+            os.chown(beside, of_target.st_uid, of_target.st_gid)
+
+
 def replace_file(path: str, data: bytes) -> None:
     """Write a file as a whole: who reads it meanwhile, or after a crash, has the old bytes or the new ones.
 
-    A symbolic link stays one, and the permissions stay. Raises OSError, and then the old file is untouched.
+    A symbolic link stays one, and the permissions and, for root, the owner stay. What is no regular file, such as a device or a pipe, is written
+    to and stays what it is. Raises OSError, and then the old file is untouched.
     """
+    if os.path.exists(path) and not os.path.isfile(path):  # noqa: PTH110, PTH113
+        Path(path).write_bytes(data)
+        return
     target = os.path.realpath(path)
-    descriptor, beside = tempfile.mkstemp(prefix=".fxlint-", dir=os.path.dirname(target))  # noqa: PTH120
+    try:
+        descriptor, beside = tempfile.mkstemp(prefix=".fxlint-", dir=os.path.dirname(target))  # noqa: PTH120
+    except OSError as error:  # it names a file that nobody knows
+        raise OSError(error.errno, error.strerror, path) from None
     try:
         with os.fdopen(descriptor, "wb") as stream:
             stream.write(data)
             stream.flush()
             os.fsync(stream.fileno())
         if os.path.exists(target):  # noqa: PTH110
+            _keep_owner(target, beside)
             shutil.copymode(target, beside)
         else:
             umask = os.umask(0)

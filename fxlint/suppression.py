@@ -15,7 +15,6 @@ from typing import Final
 from fxlint.findings import Confirmation, Edit, Finding, Location, Suggestion
 from fxlint.project.buffers import content
 from fxlint.project.comments import Comment, comments, logical_lines
-from fxlint.project.notebook import of_cell
 from fxlint.project.source import UnreadableSource, read_text
 from fxlint.rules import RuleSet
 from fxlint.selection import Selection, meant
@@ -101,13 +100,11 @@ def silenced(
 
 
 def with_noqa(findings: Sequence[Finding]) -> tuple[Edit, ...]:
-    """The edits that write ``# noqa: CODE`` where it silences each finding."""
+    """The edits that write ``# noqa: CODE`` where it silences each finding, of files that are no notebooks."""
     wanted: dict[tuple[str, int], set[str]] = {}
     spans: dict[str, dict[int, tuple[int, int]]] = {}
     for finding in findings:
         path, line = finding.location.path, finding.location.line
-        if of_cell(path)[1] is not None:
-            continue  # notebooks are not changed
         if path not in spans:
             spans[path] = logical_lines(_text(path))
         wanted.setdefault((path, spans[path].get(line, (line, line))[1]), set()).add(finding.code)

@@ -503,6 +503,16 @@ def test_standard_input_cannot_be_changed(stages, fxlint, standard_input):
     assert fxlint("-", "--fix")[0] == 2
 
 
+def test_closed_standard_input_is_told(stages, fxlint, monkeypatch):
+    monkeypatch.setattr("sys.stdin", None)
+    assert fxlint("-") == (2, "", "error: standard input is closed\n")
+
+
+def test_a_baseline_that_cannot_be_written_is_told_by_its_name(stages, fxlint):
+    told = "error: --write-baseline: 'gone/base.json' cannot be written: No such file or directory\n"
+    assert fxlint("model.py", "--write-baseline", "gone/base.json") == (2, "", told)
+
+
 def test_a_baseline_hides_what_it_holds(stages, fxlint):
     stages.finds(finding())
     assert fxlint("model.py", "--write-baseline", "base.json") == (0, "", "1 in the baseline, base.json\n")

@@ -161,3 +161,10 @@ class TestInstances:
     def test_a_path_that_does_not_exist(self, fxlint):
         code, _, said = fxlint("instances", "gone")
         assert (code, said.splitlines()[0]) == (2, "error: gone: no such file or folder")
+
+    def test_a_class_of_a_notebook_has_none(self, fxlint):
+        cell = {"cell_type": "code", "source": "from torch import nn\n\n" + MODEL.partition("\n\n\n")[2]}
+        Path("nb.ipynb").write_text(json.dumps({"nbformat": 4, "metadata": {}, "cells": [cell]}))
+        code, out, said = fxlint("instances", "nb.ipynb")
+        assert '"nb.ipynb::Odd" = "Odd(thing=..., size=...)"' in out
+        assert (code, said.splitlines()[-1]) == (1, "0 of 2 classes have an instance")

@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 
 import fxlint
+from fxlint.cli import main
 from fxlint.project.notebook import read_notebook
 from fxlint.report import Options, renderer
 from fxlint.report.sources import Sources
@@ -107,6 +108,15 @@ def test_what_is_no_notebook_is_a_problem(content):
 def test_other_languages_are_passed_over():
     Path("nb.ipynb").write_text(notebook("x <- 1", language="R"))
     assert fxlint.check(confirm=False).problems == ()
+
+
+def test_comments_are_not_written_into_a_notebook_and_none_is_claimed(capsys):
+    before = notebook("from torch import nn", MODEL)
+    Path("nb.ipynb").write_text(before)
+    with pytest.raises(SystemExit):
+        main(["nb.ipynb", "--no-confirm", "--add-noqa"])
+    assert capsys.readouterr().err == "0 findings are suppressed by a comment now\n"
+    assert Path("nb.ipynb").read_text() == before
 
 
 @pytest.mark.torch

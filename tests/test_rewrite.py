@@ -1,5 +1,6 @@
 """Changing files of the user."""
 
+import os
 from pathlib import Path
 
 import pytest
@@ -80,6 +81,31 @@ def test_a_file_is_replaced_as_a_whole_with_its_permissions_through_a_link(tmp_p
     replace_file(str(link), b"new")
     assert (real.read_bytes(), link.is_symlink(), real.stat().st_mode & 0o777) == (b"new", True, 0o750)
     assert sorted(tmp_path.iterdir()) == [link, real]
+
+
+@pytest.mark.skipif(not hasattr(os, "geteuid") or os.geteuid() != 0, reason="only root gives files away")
+def test_the_owner_of_a_file_stays(tmp_path):
+    file = tmp_path / "a.py"
+    file.write_bytes(b"old")
+    os.chown(file, 1234, 4321)
+    replace_file(str(file), b"new")
+    assert (file.stat().st_uid, file.stat().st_gid, file.read_bytes()) == (1234, 4321, b"new")
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="pipes that have a name are a matter of Unix")
+def test_what_is_no_regular_file_is_written_to_and_stays(tmp_path):
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    reader = os.open(pipe, os.O_RDONLY | os.O_NONBLOCK)
+    replace_file(str(pipe), b"new")
+    assert (os.read(reader, 9), pipe.is_fifo()) == (b"new", True)
+    os.close(reader)
+
+
+def test_the_error_names_the_file_that_cannot_be_written(tmp_path):
+    with pytest.raises(OSError, match="No such file") as caught:
+        replace_file(str(tmp_path / "gone" / "a.py"), b"new")
+    assert caught.value.filename == str(tmp_path / "gone" / "a.py")
 
 
 def test_a_file_that_cannot_be_replaced_stays_as_it_is_and_nothing_lies_about(tmp_path, monkeypatch):
