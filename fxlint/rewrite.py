@@ -114,8 +114,8 @@ def _keep_owner(target: str, beside: str) -> None:
 def replace_file(path: str, data: bytes) -> None:
     """Write a file as a whole: who reads it meanwhile, or after a crash, has the old bytes or the new ones.
 
-    A symbolic link stays one, and the permissions and, for root, the owner stay. What is no regular file, such as a device or a pipe, is written
-    to and stays what it is. Raises OSError, and then the old file is untouched.
+    A symbolic link stays one, and the permissions and, for root, the owner stay. What is no regular file, such as a
+    device or a pipe, is written to and stays what it is. Raises OSError, and then the old file is untouched.
     """
     if os.path.exists(path) and not os.path.isfile(path):  # noqa: PTH110, PTH113
         Path(path).write_bytes(data)
