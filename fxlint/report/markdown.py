@@ -14,7 +14,7 @@ from fxlint.findings import Finding, Report, Step
 from fxlint.report import Options
 from fxlint.report.identity import relative
 from fxlint.report.summary import standing, summary_line
-from fxlint.report.text import check, one_line, placed
+from fxlint.report.text import check, one_line, placed, printable
 
 MAX_ROWS: Final = 50
 """Findings in the table: a comment on GitHub takes 65,536 characters."""
@@ -52,7 +52,7 @@ def _headline(findings: Sequence[Finding]) -> str:
 
 def _row(finding: Finding, options: Options) -> str:
     place = finding.location
-    where = f"{relative(place.path, options.base)}:{place.line}:{place.column}"
+    where = f"{printable(relative(place.path, options.base))}:{place.line}:{place.column}"
     mark = _MARKS[finding.confirmation.status]
     return f"| {_code(where)} | {finding.severity} {finding.code} | {_message(finding.message)} | {mark} |"
 

@@ -28,6 +28,12 @@ def test_a_table_row_is_one_row_whatever_the_message_holds(options):
     )  # fmt: skip
 
 
+def test_a_table_row_is_one_row_whatever_the_path_holds(options):
+    place = Location("a\nb\x1b\u202e.py", 1, 1, 1, 2)
+    output = render(Report(1, (), (replace(finding(), location=place),)), options)
+    assert r"| `a\nb\x1b\u202e.py:1:1` | error FX101 |" in output
+
+
 def diagrams(output: str) -> list[list[str]]:
     return [block.splitlines() for block in re.findall(r"```mermaid\n(.*?)```", output, re.DOTALL)]
 
