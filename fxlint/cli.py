@@ -392,6 +392,9 @@ def _show_diff(report: Report, unsafe: bool) -> bool:
     for path, data in after.items():
         old, new = (decode(raw).splitlines(keepends=True) for raw in (content(path), data))
         _print("".join(unified_diff(old, new, path, path)))
+    left = 0 if unsafe else len(fixes(report.findings, unsafe=True)) - len(suggestions)
+    if left > 0:
+        _say(f"{left} more with --unsafe-fixes: they trace, and whether they give the same was not compared")
     return bool(after)
 
 

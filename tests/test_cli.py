@@ -15,8 +15,10 @@ import pytest
 from fxlint import __version__
 from fxlint.cli import check, main
 from fxlint.findings import (
+    Check,
     Confirmation,
     Confirmed,
+    Edit,
     Finding,
     Location,
     ModuleReport,
@@ -25,6 +27,7 @@ from fxlint.findings import (
     Problem,
     Root,
     Step,
+    Suggestion,
 )
 from fxlint.tracing import Tracing
 
@@ -490,6 +493,15 @@ def test_diff_shows_what_fix_would_do_and_changes_nothing(stages, fxlint):
     assert Path("model.py").read_text() == UNUSED
     Path("model.py").write_text(MODEL)
     assert fxlint("model.py", "--diff")[:2] == (0, "")
+
+
+def test_diff_tells_of_suggestions_that_are_not_known_to_be_safe(stages, fxlint):
+    edit = Edit(Location("model.py", 2, 12, 2, 18), "x.size(0)")
+    stages.finds(replace(finding(), suggestions=(Suggestion("rewrite", "use it", (edit,), checked=Check("traces")),)))
+    code, out, err = fxlint("model.py", "--diff")
+    assert (code, out) == (0, "")
+    assert err.startswith("1 more with --unsafe-fixes")
+    assert "+    return x.size(0)" in fxlint("model.py", "--diff", "--unsafe-fixes")[1]
 
 
 @pytest.mark.parametrize("instead", [["--diff"], ["--add-noqa"], ["--write-baseline", "base.json"]])
