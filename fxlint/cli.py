@@ -11,11 +11,11 @@ import os
 import shutil
 import sys
 import traceback
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, NoReturn, TypeVar, get_args
+from typing import TYPE_CHECKING, Any, Literal, NoReturn, TypeAlias, TypeVar, get_args
 
 import click
 
@@ -43,6 +43,8 @@ _MAX_ROUNDS = 10
 _PIPE_WIDTH = 100
 _MAX_WIDTH = 120
 
+_Stamp: TypeAlias = tuple[int, int, int]
+"""Inode, size in bytes and time of change in nanoseconds."""
 _Command = TypeVar("_Command", bound=Callable[..., Any])
 
 
@@ -254,18 +256,19 @@ def check(
         settings = replace(settings, baseline=None)
     rules = load_rules()
     lint = partial(fxlint.check, paths, config=settings, rules=rules, log=_say if verbose else None, sources=texts)
-    report, fixed = lint(), 0
+    stamps = partial(_stamps, paths, settings) if add_noqa or fix else dict
+    before, report, fixed = stamps(), lint(), 0
     if write_baseline is not None or add_noqa or diff:
         with holding(texts):
             if write_baseline is not None:
                 _write_baseline(report, write_baseline)
             elif add_noqa:
-                _add_noqa(report)
+                _add_noqa(report, before)
             would_change = diff and _show_diff(report, unsafe_fixes)
         _say_problems(report)
         return max(exit_code(report, "never"), int(would_change))
     if fix:
-        report, fixed = _fix(report, lint, unsafe_fixes)
+        report, fixed = _fix(report, before, lambda: (stamps(), lint()), unsafe_fixes)
     with holding(texts):
         colored = output_file is None and _wants_color(color or "auto")
         options = _options(rules, show_graph=bool(show_graph), color=colored)
@@ -349,7 +352,31 @@ def _write_baseline(report: Report, file: Path) -> None:
     _say(f"{len(findings)} in the baseline, {printable(str(file))}")
 
 
-def _add_noqa(report: Report) -> None:
+def _stamps(paths: tuple[str, ...], settings: Config) -> dict[str, _Stamp]:
+    """What tells each file that is going to be linted from a later one of its name."""
+    from fxlint.engine import files_of
+
+    return {path: stamp for path in files_of(paths, settings).paths if (stamp := _stamp(path)) is not None}
+
+
+def _stamp(path: str) -> _Stamp | None:
+    try:
+        found = os.stat(path)  # noqa: PTH116
+    except OSError:
+        return None
+    return found.st_ino, found.st_size, found.st_mtime_ns
+
+
+def _replace_linted(after: Mapping[str, bytes], before: Mapping[str, _Stamp]) -> None:
+    """Write files, all or none: edits to one that was saved since it was read would hit other lines."""
+    for path in after:
+        if path in before and _stamp(path) != before[path]:
+            raise RefusedEdit(f"{path}: was changed while it was linted; nothing is written")
+    for path, data in after.items():
+        replace_file(path, data)
+
+
+def _add_noqa(report: Report, before: Mapping[str, _Stamp]) -> None:
     """Have comments suppress what the report holds, but for notebooks, which are not changed."""
     from fxlint.project.notebook import of_cell
     from fxlint.report.summary import standing
@@ -357,13 +384,17 @@ def _add_noqa(report: Report) -> None:
     from fxlint.suppression import with_noqa
 
     findings = [finding for finding in standing(report) if of_cell(finding.location.path)[1] is None]
-    for path, data in changed(with_noqa(findings)).items():
-        replace_file(path, data)
+    _replace_linted(changed(with_noqa(findings)), before)
     many = len(findings) != 1
     _say(f"{len(findings)} {'findings are' if many else 'finding is'} suppressed by a comment now")
 
 
-def _fix(report: Report, lint: Callable[[], Report], unsafe: bool) -> tuple[Report, int]:
+def _fix(
+    report: Report,
+    before: Mapping[str, _Stamp],
+    lint: Callable[[], tuple[Mapping[str, _Stamp], Report]],
+    unsafe: bool,
+) -> tuple[Report, int]:
     """Apply suggestions and lint again, until nothing is left to apply; the last report, and how many were applied."""
     from fxlint.rewrite import changed, fixes
 
@@ -372,10 +403,9 @@ def _fix(report: Report, lint: Callable[[], Report], unsafe: bool) -> tuple[Repo
         suggestions = fixes(report.findings, unsafe=unsafe)
         if not suggestions:
             break
-        for path, data in changed(edit for suggestion in suggestions for edit in suggestion.edits).items():
-            replace_file(path, data)
+        _replace_linted(changed(edit for suggestion in suggestions for edit in suggestion.edits), before)
         applied += len(suggestions)
-        report = lint()
+        before, report = lint()
     return report, applied
 
 

@@ -12,6 +12,7 @@ from pathlib import Path
 
 import pytest
 
+import fxlint as fxlint_package
 from fxlint import __version__
 from fxlint.cli import check, main
 from fxlint.findings import (
@@ -502,6 +503,23 @@ def test_diff_tells_of_suggestions_that_are_not_known_to_be_safe(stages, fxlint)
     assert (code, out) == (0, "")
     assert err.startswith("1 more with --unsafe-fixes")
     assert "+    return x.size(0)" in fxlint("model.py", "--diff", "--unsafe-fixes")[1]
+
+
+@pytest.mark.parametrize("option", ["--fix", "--add-noqa"])
+def test_a_file_that_was_saved_while_it_was_linted_is_left_alone(stages, fxlint, monkeypatch, option):
+    Path("model.py").write_text(UNUSED)
+    stages.finds(finding(code="FX101"))
+    check = fxlint_package.check
+
+    def slow(*arguments, **settings):
+        report = check(*arguments, **settings)
+        Path("model.py").write_text(UNUSED + "today = 1\n")
+        return report
+
+    monkeypatch.setattr("fxlint.check", slow)
+    told = "error: model.py: was changed while it was linted; nothing is written\n"
+    assert fxlint("model.py", option) == (2, "", told)
+    assert Path("model.py").read_text() == UNUSED + "today = 1\n"
 
 
 @pytest.mark.parametrize("instead", [["--diff"], ["--add-noqa"], ["--write-baseline", "base.json"]])
