@@ -68,9 +68,15 @@ def covers(found: Mapping[str, Any], place: Place) -> bool:
 
 
 def folders(name: str, judged: Sequence[Row]) -> list[str]:
-    """What to lint: the package, or where only a part of it was measured, the folders of that part."""
+    """What to lint: the package, or where only a part of it was measured, the folders of that part.
+
+    Of the package's own folder, which has all the others in it, the files.
+    """
     package = judged[0]["package"]
-    return [package] if name == package else sorted({str(Path(row["file"]).parent) for row in judged})
+    if name == package:
+        return [package]
+    files = {Path(file) for row in judged for file in (row["file"], *(file for file, _ in places(row)))}
+    return sorted({str(file if file.parent == Path(package) else file.parent) for file in files})
 
 
 def report_on(paths: Sequence[str], site_packages: Path) -> Any:
