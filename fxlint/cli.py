@@ -21,8 +21,8 @@ import click
 
 import fxlint
 from fxlint import __version__
-from fxlint.commands import instances, trace
-from fxlint.config import MAX_JOBS, Config, ConfigError, FailOn, Format, did_you_mean, load, override, seconds, shown
+from fxlint.commands import in_seconds, instances, trace
+from fxlint.config import MAX_JOBS, Config, ConfigError, FailOn, Format, did_you_mean, load, override, shown
 from fxlint.project.buffers import holding
 from fxlint.report.text import placed, printable
 from fxlint.rewrite import RefusedEdit, replace_file
@@ -162,13 +162,6 @@ _SELECTORS: dict[str, Any] = {"multiple": True, "callback": _listed, "metavar": 
 _PATTERNS: dict[str, Any] = {"multiple": True, "callback": _listed, "metavar": "PATTERNS"}
 
 
-def _seconds(_: click.Context, __: click.Parameter, value: float | None) -> float | None:
-    try:
-        return None if value is None else seconds(value)
-    except ValueError as error:
-        raise click.BadParameter(f"{value} {error}") from error
-
-
 @cli.command(cls=_Sectioned)
 @click.argument("paths", nargs=-1, metavar="[PATH]...")
 @_option(
@@ -183,7 +176,7 @@ def _seconds(_: click.Context, __: click.Parameter, value: float | None) -> floa
 @_option("--color", type=_choice(Color), help="Colour the full report; the default is auto.")
 @_option("--confirm/--no-confirm", help="Prove predictions by running the tracer; --no-confirm runs no code.")
 @_option("--python", metavar="PATH", help="The interpreter that has the project's torch, to confirm in.")
-@_option("--timeout", type=float, callback=_seconds, metavar="SECONDS", help="For tracing one module.")
+@_option("--timeout", type=float, callback=in_seconds, metavar="SECONDS", help="For tracing one module.")
 @_option("-j", "--jobs", type=click.IntRange(1, MAX_JOBS), help="How many processes; by default all processors.")
 @_option("--select", **_SELECTORS, help="The rules to report: codes, prefixes, names, or ALL.")
 @_option("--extend-select", **_SELECTORS, help="Rules to report as well, such as those that are off by default.")

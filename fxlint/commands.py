@@ -23,7 +23,8 @@ EXIT_FAILS: Final = 1
 EXIT_CANNOT: Final = 2
 
 
-def _seconds(_: click.Context, __: click.Parameter, value: float | None) -> float | None:
+def in_seconds(_: click.Context, __: click.Parameter, value: float | None) -> float | None:
+    """A value of --timeout, checked."""
     try:
         return None if value is None else seconds(value)
     except ValueError as error:
@@ -34,7 +35,7 @@ def _with_settings(command: Any) -> Any:
     """The options that say how to trace."""
     for option in (
         click.option("--config", multiple=True, metavar="FILE|KEY=VALUE", help="A configuration file, or a setting."),
-        click.option("--timeout", type=float, callback=_seconds, metavar="SECONDS", help="For one module."),
+        click.option("--timeout", type=float, callback=in_seconds, metavar="SECONDS", help="For one module."),
         click.option("--python", metavar="PATH", help="The interpreter that has the project's torch."),
     ):
         command = option(command)

@@ -160,7 +160,7 @@ def test_our_section_of_pyproject_must_be_a_table(work):
 def test_the_example_in_the_readme_is_valid_and_has_every_key():
     readme = (Path(__file__).parents[1] / "README.md").read_text(encoding="utf-8")
     table = tomllib.loads(readme.partition("```toml\n")[2].partition("```")[0])["tool"]["fxlint"]
-    parse(table, Path("/work/pyproject.toml"))
+    parse(table, Path("/project/pyproject.toml"))
     assert {key.replace("-", "_") for key in table} == {field.name for field in fields(Config)} - {"root", "file"}
 
 
@@ -271,11 +271,11 @@ def test_a_rule_that_is_off_by_default_is_on_where_it_is_selected():
 
 
 def test_rules_are_ignored_in_the_files_of_a_pattern():
-    config = Config(Path("/work"), per_file_ignores={"tests/": ("FX1",), "/gen_*.py": ("flag",)})
+    config = Config(Path("/project"), per_file_ignores={"tests/": ("FX1",), "/gen_*.py": ("flag",)})
     everywhere = ["FX101", "FX105", "FX201"]
-    assert codes(config, "/work/tests/deep/a.py") == ["FX201"]
-    assert codes(config, "/work/gen_a.py") == ["FX101", "FX201"]
-    assert codes(config, "/work/pkg/gen_a.py") == everywhere
+    assert codes(config, "/project/tests/deep/a.py") == ["FX201"]
+    assert codes(config, "/project/gen_a.py") == ["FX101", "FX201"]
+    assert codes(config, "/project/pkg/gen_a.py") == everywhere
     assert codes(config, "/elsewhere/a.py") == everywhere
 
 
