@@ -6,7 +6,7 @@ import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, TypedDict
 
-from fxlint.config import Config, FailOn, load, override
+from fxlint.config import Config, Configs, FailOn, Nearest, each, override
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack
@@ -44,7 +44,7 @@ class Settings(TypedDict, total=False):
 def check(
     paths: StrPath | Iterable[StrPath] = ".",
     *,
-    config: Config | None = None,
+    config: Config | Configs | None = None,
     sources: Mapping[str, str | bytes] | None = None,
     rules: RuleSet | None = None,
     log: Callable[[str], None] | None = None,
@@ -54,7 +54,8 @@ def check(
 
     Args:
         paths: what to lint, one or several; paths in the report start as these do.
-        config: settings instead of those in the nearest configuration file.
+        config: settings instead of those in the configuration file that is nearest to each file; a function of the
+            folder of a file where they are not the same for all.
         sources: files that are held in memory, by path: they are read there and not on disk. Nothing is confirmed then,
             as the tracer imports files.
         rules: instead of those that come with fxlint.
@@ -73,15 +74,14 @@ def check(
 
     given = [paths] if isinstance(paths, (str, os.PathLike)) else paths
     spelled = [os.fspath(path) for path in given]
-    if config is None:
-        config = load(spelled)
     table: dict[str, object] = {name.replace("_", "-"): _as_in_toml(value) for name, value in settings.items()}
     if sources:
         table["confirm"] = False
-    config = override(config, table, "settings")
+    given_configs = Nearest() if config is None else config if callable(config) else lambda _: config
+    configs = each(given_configs, lambda one: override(one, table, "settings"))
     texts = {path: text.encode() if isinstance(text, str) else text for path, text in (sources or {}).items()}
     with holding(texts):
-        return run(spelled, config, load_rules() if rules is None else rules, log or (lambda _: None))
+        return run(spelled, configs, load_rules() if rules is None else rules, log or (lambda _: None))
 
 
 def _as_in_toml(value: Any) -> object:

@@ -22,7 +22,19 @@ import click
 import fxlint
 from fxlint import __version__
 from fxlint.commands import in_seconds, instances, trace
-from fxlint.config import MAX_JOBS, Config, ConfigError, FailOn, Format, did_you_mean, load, override, shown
+from fxlint.config import (
+    MAX_JOBS,
+    ConfigError,
+    Configs,
+    FailOn,
+    Format,
+    Nearest,
+    common_folder,
+    did_you_mean,
+    each,
+    override,
+    shown,
+)
 from fxlint.project.buffers import holding
 from fxlint.report.text import placed, printable
 from fxlint.rewrite import RefusedEdit, replace_file
@@ -239,17 +251,20 @@ def check(
         raise click.UsageError("standard input is no file that could be changed; --diff shows what would be")
     paths = tuple(texts) or paths or (".",)
     config = config or tuple(filter(None, [os.environ.get("FXLINT_CONFIG")]))
-    settings = override(load(paths, config, isolated=isolated), _said(given), "command line")
+    said = _said(given)
+    configs = each(Nearest(config, isolated=isolated), lambda one: override(one, said, "command line"))
     if show_settings:
-        _print(shown(settings))
+        _print(shown(configs(common_folder(paths))))
         return 0
     if show_files:
-        return _show_files(paths, settings)
+        with holding(texts):
+            return _show_files(paths, configs)
     if write_baseline is not None:
-        settings = replace(settings, baseline=None)
+        configs = each(configs, lambda one: replace(one, baseline=None))
+    never = each(configs, lambda one: replace(one, fail_on="never"))
     rules = load_rules()
-    lint = partial(fxlint.check, paths, config=settings, rules=rules, log=_say if verbose else None, sources=texts)
-    stamps = partial(_stamps, paths, settings) if add_noqa or fix else dict
+    lint = partial(fxlint.check, paths, config=configs, rules=rules, log=_say if verbose else None, sources=texts)
+    stamps = partial(_stamps, paths, configs) if add_noqa or fix else dict
     before, report, fixed = stamps(), lint(), 0
     if write_baseline is not None or add_noqa or diff:
         with holding(texts):
@@ -259,7 +274,7 @@ def check(
                 _add_noqa(report, before)
             would_change = diff and _show_diff(report, unsafe_fixes)
         _say_problems(report)
-        return max(exit_code(report, "never"), int(would_change))
+        return max(exit_code(report, never), int(would_change))
     if fix:
         report, fixed = _fix(report, before, lambda: (stamps(), lint()), unsafe_fixes)
     with holding(texts):
@@ -271,7 +286,7 @@ def check(
         _say(f"warning: no Python files in {printable(', '.join(paths))}")
     if not quiet:
         _say_summary(report, fixed if fix else None)
-    code = exit_code(report, "never" if exit_zero else settings.fail_on)
+    code = exit_code(report, never if exit_zero else configs)
     return max(code, int(exit_non_zero_on_fix and fixed > 0))
 
 
@@ -321,11 +336,11 @@ def _say_summary(report: Report, fixed: int | None) -> None:
     _say(summary_line(report) + ("" if fixed is None else f"; {fixed} fixed"))
 
 
-def _show_files(paths: tuple[str, ...], settings: Config) -> int:
+def _show_files(paths: tuple[str, ...], configs: Configs) -> int:
     """Print what would be linted; 2 where a path cannot be."""
-    from fxlint.engine import files_of
+    from fxlint.files import find_files
 
-    files = files_of(paths, settings)
+    files = find_files(paths, configs)
     _print("".join(f"{printable(path)}\n" for path in files.paths))
     for problem in files.problems:
         _say(_problem(problem))
@@ -345,11 +360,11 @@ def _write_baseline(report: Report, file: Path) -> None:
     _say(f"{len(findings)} in the baseline, {printable(str(file))}")
 
 
-def _stamps(paths: tuple[str, ...], settings: Config) -> dict[str, _Stamp]:
+def _stamps(paths: tuple[str, ...], configs: Configs) -> dict[str, _Stamp]:
     """What tells each file that is going to be linted from a later one of its name."""
-    from fxlint.engine import files_of
+    from fxlint.files import find_files
 
-    return {path: stamp for path in files_of(paths, settings).paths if (stamp := _stamp(path)) is not None}
+    return {path: stamp for path in find_files(paths, configs).paths if (stamp := _stamp(path)) is not None}
 
 
 def _stamp(path: str) -> _Stamp | None:

@@ -129,11 +129,12 @@ def instances(paths: tuple[str, ...], config: tuple[str, ...], **given: Any) -> 
     Exit code 0: each has one. 1: some have none. 2: it could not be done.
     """
     from fxlint.confirm import find_instances
-    from fxlint.engine import confirm_settings, files_of
+    from fxlint.engine import confirm_settings
+    from fxlint.files import find_files
 
     paths = paths or (".",)
     settings = _settings(paths, config, given)
-    files = files_of(paths, settings)
+    files = find_files(paths, lambda _: settings)
     prediction = _predicted(files.paths, settings)
     roots = [module.root for module in prediction.modules if module.root.kind == "class"]
     found = find_instances(prediction, confirm_settings(settings, files.paths))

@@ -99,39 +99,85 @@ class Config:
     concrete_args: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}))
 
 
+Configs = Callable[[str], Config]
+"""The settings that hold for what lies in a folder."""
+
+
 def load(paths: Sequence[str] = (), said: Sequence[str] = (), *, isolated: bool = False) -> Config:
-    """The settings of the nearest configuration at or above the common folder of ``paths``, and what is ``said``.
+    """The settings of ``Nearest`` for the common folder of ``paths``. Raises ConfigError."""
+    return Nearest(said, isolated=isolated)(common_folder(paths))
 
-    That is a file to take instead, or ``KEY=VALUE``, a line of TOML that goes before the file; ``isolated`` is without
-    any file. In one folder fxlint.toml goes before pyproject.toml; a pyproject.toml without ``[tool.fxlint]`` is passed
-    over.
-    Raises ConfigError.
+
+class Nearest:
+    """The settings in each folder: those of the nearest configuration at or above it, and what is said beside it.
+
+    ``said`` is a file to take instead for all folders, or ``KEY=VALUE``, a line of TOML that goes before the files;
+    ``isolated`` is without any file. In one folder fxlint.toml goes before pyproject.toml; a pyproject.toml without
+    ``[tool.fxlint]`` is passed over. Folders of one configuration have the same object. Raises ConfigError, also when
+    it is called.
     """
-    pairs = [text for text in said if "=" in text and not os.path.isfile(text)]  # noqa: PTH113
-    files = [Path(text) for text in said if text not in pairs]
-    if len(files) > 1 or (files and isolated):
-        raise ConfigError(f"--config: '{files[-1]}' is one file too many" + (" beside --isolated" if isolated else ""))
-    config = Config(Path.cwd()) if isolated else _from_file(paths, *files)
-    for pair in pairs:
-        try:
-            config = override(config, tomllib.loads(pair), "--config")
-        except (tomllib.TOMLDecodeError, RecursionError) as error:
-            raise ConfigError(f"--config: '{pair}' is no TOML: {error}; text needs quotes") from error
-    return config
 
+    def __init__(self, said: Sequence[str] = (), *, isolated: bool = False) -> None:
+        pairs = [text for text in said if "=" in text and not os.path.isfile(text)]  # noqa: PTH113
+        files = [Path(text) for text in said if text not in pairs]
+        if len(files) > 1 or (files and isolated):
+            beside = " beside --isolated" if isolated else ""
+            raise ConfigError(f"--config: '{files[-1]}' is one file too many{beside}")
+        self._pairs = [_pair(text) for text in pairs]
+        self._none = self._complete(Config(Path.cwd()))
+        self._only = self._none if isolated else self._in(*files) if files else None
+        self._known: dict[Path, Config] = {}
 
-def _from_file(paths: Sequence[str], file: Path | None = None) -> Config:
-    if file is not None:
+    def __call__(self, folder: str) -> Config:
+        return self._only or self._nearest(Path(os.path.abspath(folder)))  # noqa: PTH100  # `..` goes, symlinks stay
+
+    def _nearest(self, start: Path) -> Config:
+        found = None
+        passed: list[Path] = []
+        for folder in (start, *start.parents):
+            passed.append(folder)
+            found = self._known.get(folder) or self._own(folder)
+            if found is not None:
+                break
+        self._known.update(dict.fromkeys(passed, found or self._none))
+        return self._known[start]
+
+    def _own(self, folder: Path) -> Config | None:
+        own = (self._in(file) for file in (folder / "fxlint.toml", folder / "pyproject.toml") if _is_file(file))
+        return next((config for config in own if config is not self._none), None)
+
+    def _in(self, file: Path) -> Config:
         table = _table(file)
-        return Config(Path.cwd()) if table is None else parse(table, file.absolute())
-    start = _common_folder(paths)
-    for folder in (start, *start.parents):
-        for candidate in (folder / "fxlint.toml", folder / "pyproject.toml"):
-            if os.path.isfile(candidate):  # noqa: PTH113  # unlike Path.is_file it is False for what no path can be
-                table = _table(candidate)
-                if table is not None:
-                    return parse(table, candidate)
-    return Config(Path.cwd())
+        return self._none if table is None else self._complete(parse(table, file.absolute()))
+
+    def _complete(self, config: Config) -> Config:
+        for pair in self._pairs:
+            config = override(config, pair, "--config")
+        return config
+
+
+def each(configs: Configs, change: Callable[[Config], Config]) -> Configs:
+    """The settings in each folder after a change, made once for each configuration."""
+    known: dict[Path | None, Config] = {}
+
+    def changed(folder: str) -> Config:
+        config = configs(folder)
+        if config.file not in known:
+            known[config.file] = change(config)
+        return known[config.file]
+
+    return changed
+
+
+def _is_file(path: Path) -> bool:
+    return os.path.isfile(path)  # noqa: PTH113  # unlike Path.is_file it is False for what no path can be
+
+
+def _pair(said: str) -> Mapping[str, object]:
+    try:
+        return tomllib.loads(said)
+    except (tomllib.TOMLDecodeError, RecursionError) as error:
+        raise ConfigError(f"--config: '{said}' is no TOML: {error}; text needs quotes") from error
 
 
 def parse(table: Mapping[str, object], file: Path) -> Config:
@@ -196,13 +242,14 @@ def did_you_mean(word: str, known: Sequence[str] | Mapping[str, object]) -> str:
     return f"; did you mean '{near[0]}'?" if near else ""
 
 
-def _common_folder(paths: Sequence[str]) -> Path:
+def common_folder(paths: Sequence[str]) -> str:
+    """The innermost folder that holds all of ``paths``; without any the working directory."""
     absolute = [Path(os.path.abspath(path)) for path in paths or ["."]]  # noqa: PTH100  # `..` goes, symlinks stay
     folders = [path if os.path.isdir(path) else path.parent for path in absolute]  # noqa: PTH112
     try:
-        return Path(os.path.commonpath(folders))
+        return os.path.commonpath(folders)
     except ValueError:  # different drives
-        return Path.cwd()
+        return str(Path.cwd())
 
 
 def _table(file: Path) -> Mapping[str, object] | None:

@@ -12,10 +12,11 @@ from typing import TYPE_CHECKING
 
 from fxlint.baseline import Compared, compare
 from fxlint.cells import Cells, confirmed_without_notebooks
-from fxlint.config import Config, ConfigError, FailOn
+from fxlint.config import Config, ConfigError, Configs, common_folder
 from fxlint.files import Files, find_files
 from fxlint.findings import Finding, ModuleReport, Prediction, Problem, Report, Severity
 from fxlint.project.environment import interpreters, site_packages
+from fxlint.project.naming import module_name
 from fxlint.report.summary import standing
 from fxlint.rules import RuleSet
 from fxlint.selection import selection
@@ -31,58 +32,90 @@ Log = Callable[[str], None]
 """Takes one line on the progress of a run."""
 
 
-def run(paths: Sequence[str], config: Config, rules: RuleSet, log: Log = lambda _: None) -> Report:
-    """Lint ``paths``. What cannot be read is a problem in the report, and the rest is linted all the same.
+def run(paths: Sequence[str], configs: Configs, rules: RuleSet, log: Log = lambda _: None) -> Report:
+    """Lint ``paths``, each file with the settings that hold in its folder.
 
-    Raises ConfigError for settings that cannot be used.
+    What cannot be read is a problem in the report, and the rest is linted all the same. Raises ConfigError for settings
+    that cannot be used.
     """
+    clock = _Clock(log)
+    files = find_files(paths, configs)
+    clock.lap(f"found {len(files.paths)} files")
+    shares: dict[Path | None, tuple[Config, list[str]]] = {}
+    for path in files.paths:
+        config = configs(os.path.dirname(path))  # noqa: PTH120
+        shares.setdefault(config.file, (config, []))[1].append(path)
+    reports: list[Report] = []
+    for config, share in shares.values() or [(configs(common_folder(paths)), [])]:
+        if len(shares) > 1:
+            log(f"with the settings of {config.file or 'no configuration file'}:")
+        elsewhere = [path for other, those in shares.values() if other is not config for path in those]
+        reports.append(_lint(tuple(share), config, _import_folders(elsewhere), rules, clock))
+    return _merged(reports, files)
+
+
+def _lint(
+    files: tuple[str, ...], config: Config, elsewhere: Sequence[Path], rules: RuleSet, clock: _Clock
+) -> Report:
+    """Lint files that have the same settings; imports are looked up ``elsewhere`` too, where the others are."""
     from fxlint.predict import predict
     from fxlint.transforms import lint_transforms
 
     python = interpreter(config)
     jobs = config.jobs or os.cpu_count() or 1
     reported = selection(config, rules)
-    clock = _Clock(log)
-    files = files_of(paths, config)
-    clock.lap(f"found {len(files.paths)} files")
-    prediction = predict(files.paths, rules, search_path(config, python), jobs, tracing(config))
+    folders = search_path(config, python, elsewhere)
+    prediction = predict(files, rules, folders, jobs, tracing(config))
     clock.lap(f"predicted {len(prediction.modules)} modules, {len(prediction.findings)} findings")
     prediction = _suggested(prediction, jobs)
     clock.lap(f"suggested {sum(len(finding.suggestions) for finding in prediction.findings)} ways out")
     if config.confirm:
         settings = replace(config, python=python, jobs=jobs)
         prediction = confirmed_without_notebooks(
-            prediction, lambda part: _confirm(part, rules, settings, files.paths, log)
+            prediction, lambda part: _confirm(part, rules, settings, files, clock.log)
         )
         traced = sum(module.confirmed.verdict != "not-run" for module in prediction.modules)
         clock.lap(f"traced {traced} of {len(prediction.modules)} modules")
         prediction = _suggested(prediction, jobs)  # for what the tracer met and nobody predicted
-    around = lint_transforms(files.paths, rules, search_path(config, python))
+    around = lint_transforms(files, rules, folders)
     clock.lap(f"linted the code around graphs, {len(around)} findings")
     findings = tuple(finding for finding in (*prediction.findings, *around) if reported(finding))
     silence = Silenced(findings)
     if not config.ignore_noqa:
-        silence = silenced(findings, files.paths, reported, rules, traced=config.confirm)
+        silence = silenced(findings, files, reported, rules, traced=config.confirm)
     compared = Compared(silence.findings, 0, ())
     if config.baseline is not None:
         codes = reported.codes
-        compared = compare(config.baseline, silence.findings, files.paths, codes, traced=config.confirm)
-    problems = (*files.problems, *prediction.problems, *_slips(prediction, config, files.paths), *compared.gone)
-    cells = Cells(files.paths)
+        compared = compare(config.baseline, silence.findings, files, codes, traced=config.confirm)
     return Report(
-        files=len(files.paths),
-        modules=tuple(map(cells.module, sorted(prediction.modules, key=_module_order))),
-        findings=tuple(map(cells.finding, sorted(map(_shown, compared.findings), key=_finding_order))),
-        problems=tuple(map(cells.problem, sorted(problems, key=_problem_order))),
+        files=len(files),
+        modules=prediction.modules,
+        findings=compared.findings,
+        problems=(*prediction.problems, *_slips(prediction, config, files), *compared.gone),
         suppressed=silence.suppressed,
         known=compared.known,
     )
 
 
-def files_of(paths: Sequence[str], config: Config) -> Files:
-    """The files that a run reads."""
-    patterns = (*config.exclude, *config.extend_exclude)
-    return find_files(paths, patterns, config.root, gitignore=config.respect_gitignore, force=config.force_exclude)
+def _merged(reports: Sequence[Report], files: Files) -> Report:
+    """One report, sorted, with places in notebooks told by cell."""
+    cells = Cells(files.paths)
+    modules = [module for report in reports for module in report.modules]
+    findings = [_shown(finding) for report in reports for finding in report.findings]
+    problems = dict.fromkeys((*files.problems, *(problem for report in reports for problem in report.problems)))
+    return Report(
+        files=len(files.paths),
+        modules=tuple(map(cells.module, sorted(modules, key=_module_order))),
+        findings=tuple(map(cells.finding, sorted(findings, key=_finding_order))),
+        problems=tuple(map(cells.problem, sorted(problems, key=_problem_order))),
+        suppressed=sum(report.suppressed for report in reports),
+        known=sum(report.known for report in reports),
+    )
+
+
+def _import_folders(paths: Sequence[str]) -> tuple[Path, ...]:
+    """The folders from which files can be imported."""
+    return tuple(dict.fromkeys(Path(module_name(Path(path)).folder) for path in paths))
 
 
 def _shown(finding: Finding) -> Finding:
@@ -114,22 +147,25 @@ def tracing(config: Config) -> Tracing:
     return tracing_of(config.tracer, config.concrete_args, (str(config.root),))
 
 
-def search_path(config: Config, python: str | None) -> tuple[Path, ...]:
-    """Where imports of the code under lint are looked up: its root, then the packages of its interpreter."""
+def search_path(config: Config, python: str | None, elsewhere: Sequence[Path] = ()) -> tuple[Path, ...]:
+    """Where imports of the code under lint are looked up: its root, other roots, the packages of its interpreter."""
     interpreter = python or next(interpreters(os.environ, [str(config.root)]))
-    return (config.root, *site_packages(interpreter))
+    return (config.root, *elsewhere, *site_packages(interpreter))
 
 
-def exit_code(report: Report, fail_on: FailOn) -> int:
+def exit_code(report: Report, configs: Configs) -> int:
     """2 where an input could not be linted, for then the report is not complete; else 1 for findings, or 0.
 
-    Findings of severity ``fail_on`` or above count, except those that the tracer refuted.
+    Findings of the severity that their configuration fails on, or above, count, except those that the tracer refuted.
     """
     if any(problem.stage == "input" for problem in report.problems):
         return 2
-    if fail_on == "never":
-        return 0
-    return int(any(_RANK[finding.severity] >= _RANK[fail_on] for finding in standing(report)))
+    return int(any(_fails(finding, configs) for finding in standing(report)))
+
+
+def _fails(finding: Finding, configs: Configs) -> bool:
+    fail_on = configs(os.path.dirname(finding.location.path)).fail_on  # noqa: PTH120
+    return fail_on != "never" and _RANK[finding.severity] >= _RANK[fail_on]
 
 
 def _suggested(prediction: Prediction, jobs: int) -> Prediction:
@@ -201,12 +237,12 @@ class _Clock:
     """Logs what was done and how long it took."""
 
     def __init__(self, log: Log) -> None:
-        self._log = log
+        self.log = log
         self._since = time.perf_counter()
 
     def lap(self, done: str) -> None:
         now = time.perf_counter()
-        self._log(f"{done} ({now - self._since:.2f} s)")
+        self.log(f"{done} ({now - self._since:.2f} s)")
         self._since = now
 
 

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from pathspec import GitIgnoreSpec
 
+from fxlint.config import Config, Configs
 from fxlint.findings import Problem
 from fxlint.project.buffers import is_held
 from fxlint.project.notebook import SUFFIX
@@ -22,27 +23,23 @@ class Files:
     problems: tuple[Problem, ...] = ()
 
 
-def find_files(
-    paths: Sequence[str], exclude: Sequence[str], root: Path, *, gitignore: bool = True, force: bool = False
-) -> Files:
+def find_files(paths: Sequence[str], configs: Configs) -> Files:
     """Python files at and under ``paths``: as given, and sorted by name within a folder.
 
-    A file that is named is always taken. So is a folder that is named: a pattern that matches it, or a folder above it,
-    does not apply inside. With ``force`` patterns hold for what is named too. ``exclude`` are .gitignore patterns that
-    start at ``root``; without ``gitignore`` they are all there is. Symbolic links to folders are not followed, and a
-    file that several paths lead to is taken under the first one. A file that is held in memory need not exist.
+    The patterns that hold in a folder are those of its configuration. A file that is named is always taken. So is a
+    folder that is named: a pattern that matches it, or a folder above it, does not apply inside. With ``force-exclude``
+    patterns hold for what is named too. Symbolic links to folders are not followed, and a file that several paths lead
+    to is taken under the first one. A file that is held in memory need not exist. Raises ConfigError.
     """
     found: dict[str, str] = {}  # real path -> as spelled
     problems: list[Problem] = []
     for path in paths:
         if is_held(path) or os.path.isfile(path):  # noqa: PTH113  # unlike that of Path False for what is no path
             folder = os.path.dirname(path) or "."  # noqa: PTH120
-            gitignores = (*_outer_gitignores(folder, force), *_gitignore(_absolute(folder))) if gitignore else ()
-            if not (force and _ignored(_absolute(path), _excluded(folder, exclude, root, force), gitignores)):
+            if not configs(folder).force_exclude or _Patterns.of(folder, configs(folder)).inside(folder).take(path):
                 found.setdefault(_real(path), _spelled(path))
         elif os.path.isdir(path):  # noqa: PTH112
-            outer = _outer_gitignores(path, force) if gitignore else None
-            for file in _walk(path, _excluded(path, exclude, root, force), outer, problems):
+            for file in _walk(path, configs, _Patterns.of(path, configs(path)), problems):
                 spelled = _spelled(file)
                 found.setdefault(_real(file), spelled.removeprefix("./") if path == "." else spelled)
         elif os.path.lexists(path):
@@ -72,23 +69,54 @@ class _Rules:
         return _Rules(self.base, GitIgnoreSpec(keep))
 
 
-def _walk(
-    folder: str, excluded: _Rules, gitignores: tuple[_Rules, ...] | None, problems: list[Problem]
-) -> Iterator[str]:
-    """The Python files under ``folder``; no .gitignore is read where there may be none (None)."""
+@dataclass(frozen=True, slots=True)
+class _Patterns:
+    """What holds in a folder: ``excluded`` by its configuration, and .gitignore files, none where they do not hold."""
+
+    config: Config
+    excluded: _Rules
+    gitignores: tuple[_Rules, ...]
+
+    @classmethod
+    def of(cls, folder: str, config: Config) -> _Patterns:
+        """Those that come from above ``folder``, at which looking for files starts."""
+        force = config.force_exclude
+        outer = _outer_gitignores(folder, force) if config.respect_gitignore else ()
+        return cls(config, _excluded(folder, config, force), outer)
+
+    def inside(self, folder: str) -> _Patterns:
+        """With the .gitignore of ``folder`` itself."""
+        if not self.config.respect_gitignore:
+            return self
+        return replace(self, gitignores=(*self.gitignores, *_gitignore(_absolute(folder))))
+
+    def take(self, path: str) -> bool:
+        """Whether nothing leaves ``path`` out; that of a folder ends with a slash.
+
+        As git does it, the innermost .gitignore that has an opinion decides.
+        """
+        absolute = _absolute(path) + ("/" if path.endswith("/") else "")
+        verdicts = (rules.verdict(absolute) for rules in reversed(self.gitignores))
+        by_git = next((verdict for verdict in verdicts if verdict is not None), False)
+        return not by_git and self.excluded.verdict(absolute) is not True
+
+
+def _walk(folder: str, configs: Configs, patterns: _Patterns, problems: list[Problem]) -> Iterator[str]:
+    """The Python files under ``folder``; one with a configuration of its own goes by its own patterns inside."""
     try:
         with os.scandir(folder) as entries:
             listed = sorted(entries, key=lambda entry: entry.name)
     except OSError as error:
         problems.append(Problem(_spelled(folder), f"cannot be listed: {error.strerror}"))
         return
-    if gitignores is not None:
-        gitignores = (*gitignores, *_gitignore(_absolute(folder)))
+    patterns = patterns.inside(folder)
     for entry in listed:
         if entry.is_dir(follow_symlinks=False):
-            if not _ignored(_absolute(entry.path) + "/", excluded, gitignores or ()):
-                yield from _walk(entry.path, excluded, gitignores, problems)
-        elif _is_python(entry) and not _ignored(_absolute(entry.path), excluded, gitignores or ()):
+            if patterns.take(f"{entry.path}/"):
+                own = configs(entry.path)
+                inside = patterns if own is patterns.config else _Patterns.of(entry.path, own)
+                yield from _walk(entry.path, configs, inside, problems)
+        elif _is_python(entry) and patterns.take(entry.path):
             yield entry.path
 
 
@@ -96,17 +124,10 @@ def _is_python(entry: os.DirEntry[str]) -> bool:
     return entry.name.endswith((".py", SUFFIX)) and os.path.isfile(entry.path)  # noqa: PTH113  # entry.is_file raises for a loop
 
 
-def _ignored(path: str, excluded: _Rules, gitignores: tuple[_Rules, ...]) -> bool:
-    """As git does it, the innermost .gitignore that has an opinion decides."""
-    verdicts = (rules.verdict(path) for rules in reversed(gitignores))
-    by_git = next((verdict for verdict in verdicts if verdict is not None), False)
-    return by_git or excluded.verdict(path) is True
-
-
-def _excluded(folder: str, exclude: Sequence[str], root: Path, force: bool) -> _Rules:
+def _excluded(folder: str, config: Config, force: bool) -> _Rules:
     start = Path(_absolute(folder))
-    base = root if start.is_relative_to(root) else start
-    rules = _Rules(str(base), GitIgnoreSpec.from_lines(exclude))
+    base = config.root if start.is_relative_to(config.root) else start
+    rules = _Rules(str(base), GitIgnoreSpec.from_lines((*config.exclude, *config.extend_exclude)))
     return rules if force else rules.within(f"{start}/")
 
 

@@ -45,6 +45,34 @@ def test_settings_go_before_the_nearest_configuration():
     assert codes(fxlint.check(config=Config(Path.cwd()), confirm=False)) == ["FX105", "FX120"]
 
 
+def test_each_file_goes_by_the_configuration_nearest_to_it():
+    for name in ("one", "two", "two/sub"):
+        Path(name).mkdir()
+        Path(name, "model.py").write_text(MODEL)
+    Path("one/fxlint.toml").write_text("select = ['FX105']")
+    per_file = "[tool.fxlint.per-file-ignores]\n'sub/' = ['FX']\n"
+    Path("two/pyproject.toml").write_text(f"[tool.fxlint]\nignore = ['FX105']\n{per_file}")
+    found = [(finding.location.path, finding.code) for finding in fxlint.check(confirm=False).findings]
+    assert found == [
+        ("model.py", "FX105"), ("model.py", "FX120"), ("one/model.py", "FX105"), ("two/model.py", "FX120")
+    ]  # fmt: skip
+
+
+def test_imports_are_followed_to_files_of_another_configuration():
+    for name, text in {
+        "lib/src/net/__init__.py": "",
+        "lib/src/net/ops.py": "def size(x):\n    return len(x)\n",
+        "app/model.py": "from torch import nn\nfrom net.ops import size\n\n\n"
+        "class Net(nn.Module):\n    def forward(self, x):\n        return size(x)\n",
+    }.items():
+        Path(name).parent.mkdir(parents=True, exist_ok=True)
+        Path(name).write_text(text)
+    Path("lib/fxlint.toml").touch()
+    Path("app/fxlint.toml").touch()
+    report = fxlint.check(["app", "lib"], confirm=False)
+    assert [(finding.location.path, finding.code) for finding in report.findings] == [("app/model.py", "FX120")]
+
+
 def test_a_setting_that_cannot_be_used_is_an_error():
     with pytest.raises(ConfigError, match="unknown key 'slect'; did you mean 'select'"):
         fxlint.check(slect=["FX1"])  # type: ignore[call-arg]

@@ -336,6 +336,16 @@ def test_a_named_configuration_is_used(stages, fxlint):
     assert fxlint("model.py", "--config", "strict.toml")[0] == 1
 
 
+def test_a_finding_counts_by_the_configuration_nearest_to_its_file_and_the_command_line_goes_before(stages, fxlint):
+    Path("pkg").mkdir()
+    Path("pkg/model.py").write_text(MODEL)
+    Path("pkg/fxlint.toml").write_text("fail-on = 'never'")
+    stages.finds(replace(finding(), location=replace(finding().location, path="pkg/model.py")))
+    assert fxlint(".")[0] == 0
+    assert fxlint(".", "--fail-on", "error")[0] == 1
+    assert f"with the settings of {Path('pkg/fxlint.toml').absolute()}:\n" in fxlint(".", "-v")[2]
+
+
 def test_a_setting_is_said_over_the_configuration(stages, fxlint):
     Path("fxlint.toml").write_text("fail-on = 'error'\ntimeout = 3\n[instances]\n'model:Net' = 'Net(8)'\n")
     stages.finds(finding("info"))

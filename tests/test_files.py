@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from fxlint.config import DEFAULT_EXCLUDE
+from fxlint.config import Config, Nearest
 from fxlint.files import Files, find_files
 from fxlint.findings import Problem
 from fxlint.project.buffers import holding
@@ -26,8 +26,9 @@ def tree(tmp_path, monkeypatch):
     return make
 
 
-def find(*paths: str, exclude: tuple[str, ...] = DEFAULT_EXCLUDE, **how: bool) -> Files:
-    return find_files(paths, exclude, Path.cwd(), **how)
+def find(*paths: str, **settings: object) -> Files:
+    config = Config(Path.cwd(), **settings)
+    return find_files(paths, lambda _: config)
 
 
 def test_a_folder_is_walked_in_the_order_of_the_names(tree):
@@ -61,13 +62,13 @@ def test_a_named_file_is_always_taken(tree):
 
 def test_with_force_patterns_hold_for_what_is_named_too(tree):
     tree("build/a.py", "pkg/gen_b.py", "pkg/c.py", ".git/HEAD", ".gitignore", **{".gitignore": "gen_*.py\n"})
-    assert find("build/a.py", "build", "pkg/gen_b.py", "pkg", force=True).paths == ("pkg/c.py",)
+    assert find("build/a.py", "build", "pkg/gen_b.py", "pkg", force_exclude=True).paths == ("pkg/c.py",)
 
 
 def test_gitignore_files_count_only_where_they_are_respected(tree):
     tree("gen_a.py", "build/b.py", ".gitignore", **{".gitignore": "gen_*.py\n"})
-    assert find(".", gitignore=False).paths == ("gen_a.py",)
-    assert find("gen_a.py", gitignore=False, force=True).paths == ("gen_a.py",)
+    assert find(".", respect_gitignore=False).paths == ("gen_a.py",)
+    assert find("gen_a.py", respect_gitignore=False, force_exclude=True).paths == ("gen_a.py",)
 
 
 def test_a_file_that_is_held_in_memory_need_not_exist(tree):
@@ -111,8 +112,9 @@ def test_a_gitignore_above_the_folder_counts_inside_one_repository_only(tree):
 def test_an_exclude_is_a_gitignore_pattern_from_the_root_and_gitignore_cannot_undo_it(tree):
     root = tree("a.py", "tests/b.py", "pkg/tests/c.py", "pkg/tests/d.py", "pkg/tests/.gitignore")
     Path("pkg/tests/.gitignore").write_text("!c.py\n")
-    assert find_files(["."], ["/tests/", "pkg/**/c.py"], root).paths == ("a.py", "pkg/tests/d.py")
-    assert find_files(["pkg"], ["/tests/", "pkg/**/c.py"], root).paths == ("pkg/tests/d.py",)
+    config = Config(root, exclude=("/tests/", "pkg/**/c.py"))
+    assert find_files(["."], lambda _: config).paths == ("a.py", "pkg/tests/d.py")
+    assert find_files(["pkg"], lambda _: config).paths == ("pkg/tests/d.py",)
 
 
 @pytest.mark.parametrize("path", ["a" * 5000, "a/" * 2500, "a\0b"])
@@ -152,3 +154,19 @@ def test_a_file_is_read_once_however_it_is_reached(tree):
     Path("pkg/b.py").symlink_to("a.py")
     assert find("pkg/a.py", "./pkg/a.py", "link/a.py", "pkg").paths == ("pkg/a.py",)
     assert find("link").paths == ("link/a.py",)
+
+
+def test_in_a_folder_with_a_configuration_of_its_own_that_one_says_what_is_left_out(tree):
+    root = tree("a.py", "gen.py", "old/a.py", "pkg/gen.py", "pkg/old/b.py", "pkg/sub/new.py")
+    (root / "fxlint.toml").write_text("exclude = ['gen.py', '/old/']")
+    (root / "pkg" / "fxlint.toml").write_text("exclude = ['new.py', '/sub/old/']\nrespect-gitignore = false")
+    (root / ".gitignore").write_text("b.py")
+    assert find_files(["."], Nearest()).paths == ("a.py", "pkg/gen.py", "pkg/old/b.py")
+    assert find_files(["pkg/sub/new.py"], Nearest(["force-exclude = true"])).paths == ()
+
+
+def test_a_folder_that_is_left_out_needs_no_configuration_that_can_be_read(tree):
+    root = tree("a.py", "broken/b.py")
+    (root / "broken" / "pyproject.toml").write_text("[")
+    (root / "fxlint.toml").write_text("exclude = ['broken/']")
+    assert find_files(["."], Nearest()).paths == ("a.py",)
