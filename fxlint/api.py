@@ -56,8 +56,8 @@ def check(
         paths: what to lint, one or several; paths in the report start as these do.
         config: settings instead of those in the configuration file that is nearest to each file; a function of the
             folder of a file where they are not the same for all.
-        sources: files that are held in memory, by path: they are read there and not on disk. Nothing is confirmed then,
-            as the tracer imports files.
+        sources: files that are held in memory, by path: they are read there and not on disk. Nothing is confirmed then
+            unless ``confirm`` or ``config`` say so.
         rules: instead of those that come with fxlint.
         log: takes one line on each stage when it is done.
         settings: what goes before the configuration, as on the command line.
@@ -75,8 +75,8 @@ def check(
     given = [paths] if isinstance(paths, (str, os.PathLike)) else paths
     spelled = [os.fspath(path) for path in given]
     table: dict[str, object] = {name.replace("_", "-"): _as_in_toml(value) for name, value in settings.items()}
-    if sources:
-        table["confirm"] = False
+    if sources and config is None:
+        table.setdefault("confirm", False)
     given_configs = Nearest() if config is None else config if callable(config) else lambda _: config
     configs = each(given_configs, lambda one: override(one, table, "settings"))
     texts = {path: text.encode() if isinstance(text, str) else text for path, text in (sources or {}).items()}

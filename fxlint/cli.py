@@ -251,7 +251,7 @@ def check(
         raise click.UsageError("standard input is no file that could be changed; --diff shows what would be")
     paths = tuple(texts) or paths or (".",)
     config = config or tuple(filter(None, [os.environ.get("FXLINT_CONFIG")]))
-    said = _said(given)
+    said = {**({"confirm": False} if texts else {}), **_said(given)}
     configs = each(Nearest(config, isolated=isolated), lambda one: override(one, said, "command line"))
     if show_settings:
         _print(shown(configs(common_folder(paths))))

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from fxlint.baseline import Compared, compare
-from fxlint.cells import Cells, confirmed_without_notebooks
+from fxlint.cells import Cells
 from fxlint.config import Config, ConfigError, Configs, common_folder
 from fxlint.files import Files, find_files
 from fxlint.findings import Finding, ModuleReport, Prediction, Problem, Report, Severity
@@ -71,9 +71,7 @@ def _lint(
     clock.lap(f"suggested {sum(len(finding.suggestions) for finding in prediction.findings)} ways out")
     if config.confirm:
         settings = replace(config, python=python, jobs=jobs)
-        prediction = confirmed_without_notebooks(
-            prediction, lambda part: _confirm(part, rules, settings, files, clock.log)
-        )
+        prediction = _confirm(prediction, rules, settings, files, clock.log)
         traced = sum(module.confirmed.verdict != "not-run" for module in prediction.modules)
         clock.lap(f"traced {traced} of {len(prediction.modules)} modules")
         prediction = _suggested(prediction, jobs)  # for what the tracer met and nobody predicted
@@ -105,9 +103,9 @@ def _merged(reports: Sequence[Report], files: Files) -> Report:
     problems = dict.fromkeys((*files.problems, *(problem for report in reports for problem in report.problems)))
     return Report(
         files=len(files.paths),
-        modules=tuple(map(cells.module, sorted(modules, key=_module_order))),
-        findings=tuple(map(cells.finding, sorted(findings, key=_finding_order))),
-        problems=tuple(map(cells.problem, sorted(problems, key=_problem_order))),
+        modules=tuple(map(cells.told, sorted(modules, key=_module_order))),
+        findings=tuple(map(cells.told, sorted(findings, key=_finding_order))),
+        problems=tuple(map(cells.told, sorted(problems, key=_problem_order))),
         suppressed=sum(report.suppressed for report in reports),
         known=sum(report.known for report in reports),
     )

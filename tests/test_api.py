@@ -80,6 +80,18 @@ def test_a_setting_that_cannot_be_used_is_an_error():
         fxlint.check(timeout=-1)
 
 
+@pytest.mark.torch
+def test_sources_in_memory_are_traced_for_those_who_ask_for_it():
+    for name in ("pkg/__init__.py", "pkg/net.py"):
+        Path(name).parent.mkdir(exist_ok=True)
+        Path(name).write_text("raise RuntimeError('not this one')")
+    texts = {"pkg/__init__.py": "", "pkg/net.py": MODEL.replace("flag=False", "").replace("if flag", "if x.sum()")}
+    report = fxlint.check("pkg", sources=texts, confirm=True)
+    assert [(one.code, one.confirmation.status) for one in report.findings] == [
+        ("FX101", "confirmed"), ("FX120", "confirmed")
+    ]  # fmt: skip
+
+
 def test_sources_in_memory_are_read_instead_of_the_disk_and_not_run():
     report = fxlint.check("model.py", sources={"model.py": MODEL.replace("len(x)", "x")})
     assert codes(report) == ["FX105"]

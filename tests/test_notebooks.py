@@ -44,10 +44,10 @@ def text(*cells: str) -> list[str]:
 @pytest.mark.parametrize(
     ("cell", "rows"),
     [
-        ("%matplotlib inline\nx = 1", ["pass", "x = 1"]),
+        ("%matplotlib inline\nx = 1", ["", "x = 1"]),
         ("if True:\n    !ls \\\n  -l\ny", ["if True:", "    pass", "", "y"]),
         ("files = !ls\na, b = %time f()", ["files = None", "a, b = None"]),
-        ("nn.Module?\n?nn.Module", ["pass", "pass"]),
+        ("nn.Module?\n?nn.Module", ["", ""]),
         ("%%time\nx = 1", ["", "x = 1"]),
         ("%%bash\nls", ["", ""]),
         ('s = """\n%d\n"""', ['s = """', "%d", '"""']),
@@ -120,12 +120,32 @@ def test_comments_are_not_written_into_a_notebook_and_none_is_claimed(capsys):
 
 
 @pytest.mark.torch
-def test_a_notebook_is_not_run_and_files_beside_it_are():
-    Path("model.py").write_text("from torch import nn\n\n\n" + MODEL + "\n")
-    report = lint("from torch import nn", MODEL, confirm=True)
-    (module,) = report.modules
-    assert (module.confirmed.verdict, module.confirmed.reason) == ("not-run", "a notebook cannot be imported")
-    assert [finding.confirmation.status for finding in report.findings] == ["unconfirmed"]
+def test_a_notebook_is_traced_as_its_cells_stand_and_its_rewrites_are_tried():
+    model = MODEL.replace("len(x)", "x.view(len(x), -1)")
+    report = lint("%pip install torch\nfrom torch import nn", model, confirm=True)
+    (module,), (finding,) = report.modules, report.findings
+    assert (module.confirmed.verdict, finding.confirmation.status) == ("fails", "confirmed")
+    error = finding.confirmation.error
+    assert error is not None
+    assert (error.path, error.line) == ("nb.ipynb:cell 2", 3)
+    tried = next(one for one in finding.suggestions if one.edits)
+    assert tried.checked is not None
+    assert (tried.edits[0].location.path, tried.checked.verdict) == ("nb.ipynb:cell 2", "traces")
+    assert "Net fails" not in shown(report, "full")
     assert report.problems == ()
-    both = fxlint.check(["model.py", "nb.ipynb"])
-    assert [finding.confirmation.status for finding in both.findings] == ["confirmed", "unconfirmed"]
+
+
+@pytest.mark.torch
+def test_a_statement_that_raises_costs_what_needs_it():
+    needs_data = MODEL.replace("Net(nn.Module)", "Other(nn.Module, size=data)")
+    report = lint("from torch import nn", "data = open('none.csv')", MODEL, needs_data, confirm=True)
+    net, other = report.modules
+    assert net.confirmed.verdict == "fails"
+    said = "importing nb defines no Other here: nb.ipynb:cell 2:1 raised FileNotFoundError: "
+    assert (other.confirmed.reason or "").startswith(said)
+
+
+@pytest.mark.torch
+def test_a_notebook_in_a_package_stands_alone():
+    Path("__init__.py").touch()
+    assert lint("from torch import nn", MODEL, confirm=True).modules[0].confirmed.verdict == "fails"

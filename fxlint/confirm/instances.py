@@ -15,7 +15,7 @@ from fxlint.tracer.messages import INHERITED
 
 from .found import Found, Instance
 from .settings import ConfirmSettings
-from .work import declared, group_of, linted_files, specification
+from .work import declared, group_of, linted_files, specification, texts
 
 MAX_INSTANCES = 3
 """Configurations of one class that are traced."""
@@ -46,6 +46,7 @@ def survey_batches(
     for path in sorted(roots):
         groups.setdefault(group_of(path, module_name(Path(path))), []).append(path)
     interest = sorted(linted_files(prediction, settings))
+    held = texts(prediction, settings)
     found = []
     for paths in groups.values():
         wanted = [
@@ -66,6 +67,7 @@ def survey_batches(
                     "task": "survey",
                     "files": files,
                     "interest": interest,
+                    "texts": held,
                     "wanted": wanted,
                     "sources": sources,
                     "seconds": settings.timeout,

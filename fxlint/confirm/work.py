@@ -8,10 +8,13 @@ from pathlib import Path
 from typing import Any
 
 from fxlint.findings import Finding, Prediction, Root
+from fxlint.project.buffers import is_held
 from fxlint.project.naming import ModuleName, module_name
+from fxlint.project.notebook import is_notebook
 from fxlint.tracing import STOCK, Tracing, of_root
 
 from .found import NOTHING, Found
+from .kinds import read_source
 from .match import HEAD_FAMILIES, SILENT, family_of
 from .settings import ConfirmSettings
 from .tries import tries
@@ -35,6 +38,7 @@ def batches(prediction: Prediction, settings: ConfirmSettings, found: Found = NO
     predicted = _by_root(prediction.findings)
     shared = {
         "interest": sorted(linted_files(prediction, settings)),
+        "texts": texts(prediction, settings),
         "seconds": settings.timeout,
         "memory": settings.memory,
         "tracing": _tracing(settings.tracing),
@@ -73,6 +77,12 @@ def linted_files(prediction: Prediction, settings: ConfirmSettings) -> dict[str,
     places = (finding.location.path for finding in prediction.findings)
     paths = (*settings.files, *places, *(module.root.path for module in prediction.modules))
     return {str(Path(path).resolve()): path for path in paths}
+
+
+def texts(prediction: Prediction, settings: ConfirmSettings) -> dict[str, str]:
+    """Real path -> text of the linted files that the worker cannot read: notebooks, and what is held in memory."""
+    linted = linted_files(prediction, settings).items()
+    return {real: read_source(path) for real, path in linted if is_notebook(path) or is_held(path)}
 
 
 def group_of(path: str, name: ModuleName) -> tuple[str, str]:

@@ -55,7 +55,7 @@ def lines_of_cell(raw: bytes, number: int) -> tuple[str, ...]:
 def read_notebook(raw: bytes) -> Notebook:
     """The code cells of a notebook, empty where it holds another language. Raises ValueError for what is none.
 
-    Magics and shell commands become statements that do nothing, on their line.
+    Magics and shell commands become statements that do nothing, or nothing at all, on their line.
     """
     rows: list[str] = []
     starts: list[int] = []
@@ -109,7 +109,7 @@ def _without_magics(rows: Iterable[str]) -> Iterator[str]:
             yield ""
         elif found:
             indent = row[: len(row) - len(row.lstrip())]
-            yield f"{indent}{found['target']} = None" if found["target"] else f"{indent}pass"
+            yield f"{indent}{found['target']} = None" if found["target"] else f"{indent}pass" if indent else ""
         else:
             yield row
         goes_on = (goes_on or found is not None) and row.endswith("\\")

@@ -9,6 +9,7 @@ from typing import Final
 import click
 
 from fxlint.findings import Confirmation, Finding, Location, ModuleReport, Report, Severity, Step, Suggestion
+from fxlint.project.notebook import of_cell
 from fxlint.report import Options
 from fxlint.report.edits import changes
 from fxlint.report.text import check, failure, one_line, printable
@@ -40,7 +41,8 @@ def render(report: Report, options: Options) -> str:
         explained.add(finding.code)
     found = {module for finding in report.findings for module in finding.modules}
     for module in report.modules:
-        unexplained = module.confirmed.verdict == "fails" and module.root.id not in found
+        name = f"{of_cell(module.root.path)[0]}::{module.root.qualname}"
+        unexplained = module.confirmed.verdict == "fails" and name not in found
         if options.show_graph or unexplained:
             page.module(module)
     return page.text()

@@ -2,13 +2,13 @@
 
 A batch is a JSON object:
 
-    {"files": [file, ...], "interest": [path, ...],
+    {"files": [file, ...], "interest": [path, ...], "texts": {real path: text},
      "seconds": per root and per import, "memory": bytes or 0, "tracing": {"settings", "bind_defaults"} or null}
 
 with file = {"id", "file": path, "module": dotted name, "package": whether the name is importable, "sys_path": [...],
-"roots": [root, ...]} and root = {"id", "kind", "qualname", "instances": [expr, ...], "found": [{"text": expr,
-"device"}, ...], "why_none": why nothing was found or null, "inputs": expr or null, "concrete_args": expr or null,
-"suggestions": [...],
+"roots": [root, ...]}, texts as in ``held.py``, and root = {"id", "kind", "qualname", "instances": [expr, ...], "found":
+[{"text": expr, "device"}, ...], "why_none": why nothing was found or null, "inputs": expr or null, "concrete_args":
+expr or null, "suggestions": [...],
 "watch": {path: [[first line, last line], ...]} of all that is predicted for it, "goals": [[path, first line, last
 line], ...] of what the recording looks for}. What was
 found comes from a survey, see ``instances/survey.py``. A suggestion has an "id" and at least one of "edits": {path:
@@ -45,6 +45,7 @@ from .executed import Executed
 from .explore import Recording, caught, record
 from .failures import failed, message_of
 from .frames import Frame, UserCode, frames_of
+from .held import hold
 from .instances import (
     Builder,
     Candidate,
@@ -92,6 +93,7 @@ class Settings:
 
 def run_batch(batch: Spec, send: Send, orphaned: Callable[[], bool]) -> None:
     """Do a batch. A file that takes its process down costs that file: the others go on in a new process."""
+    hold(batch.get("texts", {}))
     if batch.get("task") == "survey":
         run_survey(batch, send, orphaned)
         return

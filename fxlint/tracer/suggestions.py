@@ -17,6 +17,7 @@ from torch.utils import _pytree as pytree
 
 from .edits import Edit, apply
 from .frames import UserCode, real_path
+from .held import execute, held
 from .instances import Builder, Candidate, CannotBuildError, Target, candidates, evaluate, find, told_in_a_line
 from .stock import Root, Stock
 from .tracing import Tracing, evaluated
@@ -175,9 +176,11 @@ def _rewrite(edits: Mapping[str, Sequence[Edit]], root: ModuleType) -> ModuleTyp
         module = by_file.get(real_path(file))
         if module is None:
             raise CannotTryError("a rewritten file was not imported")
-        with tokenize.open(file) as stream:
-            text = apply(stream.read(), changes)
-        fresh = _execute(module, text)
+        text = held(file)
+        if text is None:
+            with tokenize.open(file) as stream:
+                text = stream.read()
+        fresh = _execute(module, apply(text, changes))
         _rebind(module, fresh)
         if module is root:
             renewed = fresh
@@ -194,10 +197,9 @@ def _execute(module: ModuleType, text: str) -> ModuleType:
     for name in ("__file__", "__package__", "__loader__", "__spec__", "__path__"):
         if hasattr(module, name):
             setattr(fresh, name, getattr(module, name))
-    linecache.cache[file] = (len(text), None, text.splitlines(keepends=True), file)  # what inspect.getsource reads
     sys.modules[module.__name__] = fresh
     _forget_wraps(module)
-    exec(compile(text, file, "exec", dont_inherit=True), vars(fresh))
+    execute(text, file, vars(fresh))
     return fresh
 
 

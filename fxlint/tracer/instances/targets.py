@@ -13,6 +13,7 @@ from types import ModuleType
 from typing import Any
 
 from ..frames import real_path
+from ..held import loader, why_incomplete
 
 
 class CannotBuildError(Exception):
@@ -56,7 +57,7 @@ def load_module(file: str, name: str, sys_path: list[str], package: bool) -> Mod
         if known is not None and real_path(known) == real_path(file):
             return sys.modules[name]
         name = f"_fxlint_{name}"  # a file beside the road that is called like a module already in use
-    spec = importlib.util.spec_from_file_location(name, file)
+    spec = importlib.util.spec_from_file_location(name, file, loader=loader(name, file))
     if spec is None or spec.loader is None:
         raise CannotBuildError(f"{os.path.basename(file)} is no Python source file")
     module = importlib.util.module_from_spec(spec)
@@ -78,7 +79,9 @@ def find(module: ModuleType, qualname: str) -> Any:
         try:
             obj = inspect.getattr_static(obj, part) if isinstance(obj, type) else getattr(obj, part)
         except AttributeError:
-            raise CannotBuildError(f"importing {module.__name__} defines no {qualname} here") from None
+            why = why_incomplete(getattr(module, "__file__", None) or "")
+            told = f"importing {module.__name__} defines no {qualname} here"
+            raise CannotBuildError(f"{told}: {why}" if why else told) from None
     if isinstance(obj, (staticmethod, classmethod)):
         obj = obj.__func__
     return obj
