@@ -12,7 +12,6 @@ if TYPE_CHECKING:
     from typing_extensions import Unpack
 
     from fxlint.findings import Report
-    from fxlint.rules import RuleSet
 
 StrPath = str | os.PathLike[str]
 
@@ -38,6 +37,7 @@ class Settings(TypedDict, total=False):
     instances: Mapping[str, str | Sequence[str]]
     inputs: Mapping[str, str]
     tracer: Mapping[str, str | bool | Sequence[str]]
+    rules: Sequence[StrPath]
     concrete_args: Mapping[str, str | Mapping[str, object]]
 
 
@@ -46,7 +46,6 @@ def check(
     *,
     config: Config | Configs | None = None,
     sources: Mapping[str, str | bytes] | None = None,
-    rules: RuleSet | None = None,
     log: Callable[[str], None] | None = None,
     **settings: Unpack[Settings],
 ) -> Report:
@@ -58,7 +57,6 @@ def check(
             folder of a file where they are not the same for all.
         sources: files that are held in memory, by path: they are read there and not on disk. Nothing is confirmed then
             unless ``confirm`` or ``config`` say so.
-        rules: instead of those that come with fxlint.
         log: takes one line on each stage when it is done.
         settings: what goes before the configuration, as on the command line.
 
@@ -70,7 +68,6 @@ def check(
     """
     from fxlint.engine import run
     from fxlint.project.buffers import holding
-    from fxlint.rules import load_rules
 
     given = [paths] if isinstance(paths, (str, os.PathLike)) else paths
     spelled = [os.fspath(path) for path in given]
@@ -81,7 +78,7 @@ def check(
     configs = each(given_configs, lambda one: override(one, table, "settings"))
     texts = {path: text.encode() if isinstance(text, str) else text for path, text in (sources or {}).items()}
     with holding(texts):
-        return run(spelled, configs, load_rules() if rules is None else rules, log or (lambda _: None))
+        return run(spelled, configs, log or (lambda _: None))
 
 
 def _as_in_toml(value: Any) -> object:
@@ -89,4 +86,4 @@ def _as_in_toml(value: Any) -> object:
         return os.fspath(value)
     if isinstance(value, Mapping):
         return {name: _as_in_toml(one) for name, one in value.items()}
-    return list(value) if isinstance(value, Sequence) and not isinstance(value, str) else value
+    return [_as_in_toml(one) for one in value] if isinstance(value, Sequence) and not isinstance(value, str) else value

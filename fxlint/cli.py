@@ -21,7 +21,7 @@ import click
 
 import fxlint
 from fxlint import __version__
-from fxlint.commands import in_seconds, instances, trace
+from fxlint.commands import in_seconds, instances, test_rules, trace
 from fxlint.config import (
     MAX_JOBS,
     ConfigError,
@@ -30,8 +30,8 @@ from fxlint.config import (
     Format,
     Nearest,
     common_folder,
-    did_you_mean,
     each,
+    load,
     override,
     shown,
 )
@@ -242,7 +242,6 @@ def check(
     Exit code 0: clean. 1: findings. 2: a path, a file, the configuration or the command line could not be used.
     """
     from fxlint.engine import exit_code
-    from fxlint.rules import load_rules
 
     if output_file is not None and not os.path.isdir(output_file.parent):  # noqa: PTH112  # never raises
         raise ConfigError(f"--output-file: there is no folder '{output_file.parent}'")
@@ -262,8 +261,7 @@ def check(
     if write_baseline is not None:
         configs = each(configs, lambda one: replace(one, baseline=None))
     never = each(configs, lambda one: replace(one, fail_on="never"))
-    rules = load_rules()
-    lint = partial(fxlint.check, paths, config=configs, rules=rules, log=_say if verbose else None, sources=texts)
+    lint = partial(fxlint.check, paths, config=configs, log=_say if verbose else None, sources=texts)
     stamps = partial(_stamps, paths, configs) if add_noqa or fix else dict
     before, report, fixed = stamps(), lint(), 0
     if write_baseline is not None or add_noqa or diff:
@@ -279,7 +277,7 @@ def check(
         report, fixed = _fix(report, before, lambda: (stamps(), lint()), unsafe_fixes)
     with holding(texts):
         colored = output_file is None and _wants_color(color or "auto")
-        options = _options(rules, show_graph=bool(show_graph), color=colored)
+        options = _options(_rules_of(report, paths, configs), show_graph=bool(show_graph), color=colored)
         _write(report, "statistics" if statistics else output_format or "full", options, output_file)
     _say_problems(report)
     if not report.files and not report.problems and not texts:
@@ -298,11 +296,12 @@ def explain(selector: str, output_format: PageFormat, color: Color | None) -> in
     """Print the page of a rule: its code or its name."""
     from fxlint import pages
     from fxlint.rules import load_rules
+    from fxlint.selection import near
 
-    rules = load_rules()
+    rules = load_rules(load().rules)
     known = {word: rule for rule in rules for word in (rule.code, rule.name)}
     if selector not in known:
-        raise ConfigError(f"there is no rule '{selector}'{did_you_mean(selector, list(known))}")
+        raise ConfigError(f"there is no rule '{selector}'{near(selector, rules)}")
     rule = known[selector]
     if output_format == "json":
         _print(pages.as_json([rule]))
@@ -321,8 +320,17 @@ def list_rules(output_format: PageFormat) -> int:
     from fxlint.rules import load_rules
 
     write = {"text": pages.listing, "markdown": pages.table, "json": pages.as_json}
-    _print(write[output_format](load_rules()))
+    _print(write[output_format](load_rules(load().rules)))
     return 0
+
+
+def _rules_of(report: Report, paths: Sequence[str], configs: Configs) -> RuleSet:
+    """The rules that a report is about: those of the configurations of what was linted."""
+    from fxlint.rules import load_rules
+
+    folders = (os.path.dirname(finding.location.path) for finding in report.findings)  # noqa: PTH120
+    named = (place for folder in (common_folder(paths), *folders) for place in configs(folder).rules)
+    return load_rules(tuple(dict.fromkeys(named)))
 
 
 def _say_problems(report: Report) -> None:
@@ -515,3 +523,4 @@ def _say(line: str) -> None:
 
 cli.add_command(trace)
 cli.add_command(instances)
+cli.add_command(test_rules)

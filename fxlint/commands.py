@@ -18,6 +18,7 @@ from fxlint.report.text import failure, one_line, placed, printable
 if TYPE_CHECKING:
     from fxlint.confirm.shown import Shown
     from fxlint.findings import Prediction, Root
+    from fxlint.rules import RuleSet
 
 EXIT_FAILS: Final = 1
 EXIT_CANNOT: Final = 2
@@ -72,14 +73,16 @@ def trace(
     from fxlint.confirm import show
     from fxlint.engine import confirm_settings
     from fxlint.report.graph import FORMATS, CannotDrawError
+    from fxlint.rules import load_rules
 
     settings = _settings((), config, given)
-    root = _root_of(name, settings)
+    rules = load_rules(settings.rules)
+    root = _root_of(name, settings, rules)
     if instance is not None:
         root = replace(root, instances=(instance,))
     if inputs is not None:
         root = replace(root, inputs=inputs)
-    tracer = confirm_settings(settings, (root.path,))
+    tracer = confirm_settings(settings, rules, (root.path,))
     if concrete_args is not None:
         key = f"{Path(root.path).resolve()}::{root.qualname}"
         tracer = replace(tracer, tracing=replace(tracer.tracing, concrete_args={key: _dictionary(concrete_args)}))
@@ -131,13 +134,15 @@ def instances(paths: tuple[str, ...], config: tuple[str, ...], **given: Any) -> 
     from fxlint.confirm import find_instances
     from fxlint.engine import confirm_settings
     from fxlint.files import find_files
+    from fxlint.rules import load_rules
 
     paths = paths or (".",)
     settings = _settings(paths, config, given)
+    rules = load_rules(settings.rules)
     files = find_files(paths, lambda _: settings)
-    prediction = _predicted(files.paths, settings)
+    prediction = _predicted(files.paths, settings, rules)
     roots = [module.root for module in prediction.modules if module.root.kind == "class"]
-    found = find_instances(prediction, confirm_settings(settings, files.paths))
+    found = find_instances(prediction, confirm_settings(settings, rules, files.paths))
     for root in roots:
         for one in found.instances.get(root.id, ()):
             click.echo(f"{printable(root.path)}:{root.line}: {root.qualname}: {one.how}: {one_line(one.text)}")
@@ -180,6 +185,39 @@ def _required(root: Root) -> list[str]:
     return []
 
 
+@click.command("test-rules")
+@click.argument("paths", nargs=-1, metavar="[PATH]...", type=click.Path(path_type=Path))
+@_with_settings
+def test_rules(paths: tuple[Path, ...], config: tuple[str, ...], **given: Any) -> int:
+    """Run the examples of the project's own rules: predicted as marked, and the same for the tracer.
+
+    PATH is a rule or a folder of them, by default those of the configuration. Exit code 0: each example does what its
+    page says. 1: some do not. 2: it could not be done.
+    """
+    from fxlint.confirm import NoInterpreterError, find_interpreter
+    from fxlint.rule_tests import failures
+    from fxlint.rules import load_rules
+
+    settings = _settings([str(path) for path in paths], config, given)
+    rules = load_rules((*settings.rules, *paths))
+    codes = {rule.code for rule in load_rules(paths or settings.rules) if rule.is_own}
+    tested = [rule for rule in rules if rule.code in codes]
+    if not tested:
+        raise ConfigError("there are no rules of the project's own: name them, or set `rules` in the configuration")
+    try:
+        find_interpreter(settings.python, (str(settings.root),))
+    except NoInterpreterError as error:
+        raise ConfigError(str(error)) from error
+    failed = failures(tested, rules, settings)
+    for one in failed:
+        kind = "bad" if one.example.marks else "good"
+        click.echo(f"{one.rule.code} {one.rule.name}, {kind} example {one.example.name}: {printable(one.problem)}")
+    examples = sum(len(rule.bad) + len(rule.good) for rule in tested)
+    wrong = len({(one.rule.code, one.example.name) for one in failed})
+    _say(f"{len(tested)} rules, {examples} examples: {examples - wrong} as their pages say, {wrong} not")
+    return int(bool(failed))
+
+
 def _settings(paths: Sequence[str], config: tuple[str, ...], given: Mapping[str, object]) -> Config:
     said = {name: value for name, value in given.items() if value is not None}
     settings = override(load(paths, config), said, "command line")
@@ -188,16 +226,15 @@ def _settings(paths: Sequence[str], config: tuple[str, ...], given: Mapping[str,
     return replace(settings, python=interpreter(settings))
 
 
-def _predicted(paths: Sequence[str], settings: Config) -> Prediction:
+def _predicted(paths: Sequence[str], settings: Config, rules: RuleSet) -> Prediction:
     from fxlint.engine import search_path, tracing
     from fxlint.predict import predict
-    from fxlint.rules import load_rules
 
     jobs = settings.jobs or os.cpu_count() or 1
-    return predict(paths, load_rules(), search_path(settings, settings.python), jobs, tracing(settings))
+    return predict(paths, rules, search_path(settings, settings.python), jobs, tracing(settings, rules))
 
 
-def _root_of(name: str, settings: Config) -> Root:
+def _root_of(name: str, settings: Config, rules: RuleSet) -> Root:
     """The class or function of a name, ``package.module:Net`` or ``path.py::Net``."""
     from fxlint.engine import search_path, seen_from_here
     from fxlint.findings import Root
@@ -212,7 +249,7 @@ def _root_of(name: str, settings: Config) -> Root:
             form = "" if separator else "; write package.module:Class or path.py::Class"
             raise ConfigError(f"there is no module {printable(module)}{form}")
         path = seen_from_here(index.source.path)
-    prediction = _predicted((path,), settings)
+    prediction = _predicted((path,), settings, rules)
     for problem in prediction.problems:
         raise ConfigError(placed(problem))
     roots = {module.root.qualname: module.root for module in prediction.modules}

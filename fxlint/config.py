@@ -73,7 +73,7 @@ class Config:
     for each processor). A key of ``instances`` and ``inputs`` is ``package.module:Class`` or
     ``path/from/root.py::Class``; the values are expressions that make one, and one expression for a tuple of example
     inputs. ``concrete_args`` has the same keys, and an expression for a dictionary. What ``tracer`` says goes to
-    ``fxlint/tracing.py``.
+    ``fxlint/tracing.py``. ``rules`` are files with rules of the project's own, or folders of them.
     """
 
     root: Path
@@ -96,6 +96,7 @@ class Config:
     instances: Mapping[str, tuple[str, ...]] = field(default_factory=lambda: MappingProxyType({}))
     inputs: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}))
     tracer: Mapping[str, TracerValue] = field(default_factory=lambda: MappingProxyType({}))
+    rules: tuple[Path, ...] = ()
     concrete_args: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}))
 
 
@@ -233,7 +234,7 @@ def shown(config: Config) -> str:
 
 def _toml(value: object) -> str:
     """Text, numbers, flags and lists of text look in TOML as they do in JSON."""
-    return json.dumps(str(value) if isinstance(value, Path) else value, ensure_ascii=False).replace("\x7f", "\\u007f")
+    return json.dumps(value, ensure_ascii=False, default=str).replace("\x7f", "\\u007f")  # only paths are no JSON
 
 
 def did_you_mean(word: str, known: Sequence[str] | Mapping[str, object]) -> str:
@@ -383,6 +384,10 @@ def _presets(value: object, root: Path) -> tuple[str, ...]:
     return names
 
 
+def _files(value: object, root: Path) -> tuple[Path, ...]:
+    return tuple(root / name for name in _strings(value, root))
+
+
 def _file(value: object, root: Path) -> Path:
     if not isinstance(value, str) or not _is_text(value):
         raise ValueError("must be the path of a file")
@@ -426,6 +431,7 @@ _KEYS: Mapping[str, Callable[[object, Path], object]] = {
     "select": _strings,
     "extend-select": _strings,
     "ignore": _strings,
+    "rules": _files,
     "ignore-noqa": _flag,
     "baseline": _file,
     "per-file-ignores": _ignores,

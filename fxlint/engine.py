@@ -18,7 +18,7 @@ from fxlint.findings import Finding, ModuleReport, Prediction, Problem, Report, 
 from fxlint.project.environment import interpreters, site_packages
 from fxlint.project.naming import module_name
 from fxlint.report.summary import standing
-from fxlint.rules import RuleSet
+from fxlint.rules import RuleSet, load_rules
 from fxlint.selection import selection
 from fxlint.suppression import Silenced, silenced
 from fxlint.tracing import Tracing, tracing_of
@@ -32,8 +32,8 @@ Log = Callable[[str], None]
 """Takes one line on the progress of a run."""
 
 
-def run(paths: Sequence[str], configs: Configs, rules: RuleSet, log: Log = lambda _: None) -> Report:
-    """Lint ``paths``, each file with the settings that hold in its folder.
+def run(paths: Sequence[str], configs: Configs, log: Log = lambda _: None) -> Report:
+    """Lint ``paths``, each file with the settings that hold in its folder, and by the rules that they name.
 
     What cannot be read is a problem in the report, and the rest is linted all the same. Raises ConfigError for settings
     that cannot be used.
@@ -50,31 +50,30 @@ def run(paths: Sequence[str], configs: Configs, rules: RuleSet, log: Log = lambd
         if len(shares) > 1:
             log(f"with the settings of {config.file or 'no configuration file'}:")
         elsewhere = [path for other, those in shares.values() if other is not config for path in those]
-        reports.append(_lint(tuple(share), config, _import_folders(elsewhere), rules, clock))
+        reports.append(_lint(tuple(share), config, _import_folders(elsewhere), clock))
     return _merged(reports, files)
 
 
-def _lint(
-    files: tuple[str, ...], config: Config, elsewhere: Sequence[Path], rules: RuleSet, clock: _Clock
-) -> Report:
+def _lint(files: tuple[str, ...], config: Config, elsewhere: Sequence[Path], clock: _Clock) -> Report:
     """Lint files that have the same settings; imports are looked up ``elsewhere`` too, where the others are."""
     from fxlint.predict import predict
     from fxlint.transforms import lint_transforms
 
     python = interpreter(config)
     jobs = config.jobs or os.cpu_count() or 1
+    rules = load_rules(config.rules)
     reported = selection(config, rules)
     folders = search_path(config, python, elsewhere)
-    prediction = predict(files, rules, folders, jobs, tracing(config))
+    prediction = predict(files, rules, folders, jobs, tracing(config, rules))
     clock.lap(f"predicted {len(prediction.modules)} modules, {len(prediction.findings)} findings")
-    prediction = _suggested(prediction, jobs)
+    prediction = _suggested(prediction, rules, jobs)
     clock.lap(f"suggested {sum(len(finding.suggestions) for finding in prediction.findings)} ways out")
     if config.confirm:
         settings = replace(config, python=python, jobs=jobs)
         prediction = _confirm(prediction, rules, settings, files, clock.log)
         traced = sum(module.confirmed.verdict != "not-run" for module in prediction.modules)
         clock.lap(f"traced {traced} of {len(prediction.modules)} modules")
-        prediction = _suggested(prediction, jobs)  # for what the tracer met and nobody predicted
+        prediction = _suggested(prediction, rules, jobs)  # for what the tracer met and nobody predicted
     around = lint_transforms(files, rules, folders)
     clock.lap(f"linted the code around graphs, {len(around)} findings")
     findings = tuple(finding for finding in (*prediction.findings, *around) if reported(finding))
@@ -141,8 +140,12 @@ def seen_from_here(path: str) -> str:
     return pure.relative_to(here).as_posix() if pure.is_absolute() and pure.is_relative_to(here) else path
 
 
-def tracing(config: Config) -> Tracing:
-    return tracing_of(config.tracer, config.concrete_args, (str(config.root),))
+def tracing(config: Config, rules: RuleSet) -> Tracing:
+    """How the project traces, by its settings and by its rules on leaves."""
+    told = tracing_of(config.tracer, config.concrete_args, (str(config.root),))
+    leaves = tuple(name for rule in rules for name in rule.leaf_modules)
+    functions = tuple(name for rule in rules for name in rule.autowrap_functions)
+    return told.with_leaves(leaves, functions)
 
 
 def search_path(config: Config, python: str | None, elsewhere: Sequence[Path] = ()) -> tuple[Path, ...]:
@@ -166,13 +169,13 @@ def _fails(finding: Finding, configs: Configs) -> bool:
     return fail_on != "never" and _RANK[finding.severity] >= _RANK[fail_on]
 
 
-def _suggested(prediction: Prediction, jobs: int) -> Prediction:
+def _suggested(prediction: Prediction, rules: RuleSet, jobs: int) -> Prediction:
     """The prediction with ways out of the findings that have none yet."""
     if all(finding.suggestions for finding in prediction.findings):
         return prediction
     from fxlint.fix import with_suggestions
 
-    return with_suggestions(prediction, jobs=jobs)
+    return with_suggestions(prediction, jobs=jobs, own_rules=[rule for rule in rules if rule.is_own])
 
 
 def _slips(prediction: Prediction, config: Config, files: Sequence[str]) -> tuple[Problem, ...]:
@@ -195,7 +198,7 @@ def _confirm(prediction: Prediction, rules: RuleSet, config: Config, files: tupl
     """The prediction with the tracer's word on it; what goes wrong here never makes an input unread."""
     from fxlint.confirm import confirm
 
-    confirmed = confirm(prediction, rules, confirm_settings(config, files, log))
+    confirmed = confirm(prediction, rules, confirm_settings(config, rules, files, log))
     problems = tuple(
         problem if problem in prediction.problems else replace(problem, stage="confirm")
         for problem in confirmed.problems
@@ -203,7 +206,9 @@ def _confirm(prediction: Prediction, rules: RuleSet, config: Config, files: tupl
     return replace(confirmed, problems=problems)
 
 
-def confirm_settings(config: Config, files: tuple[str, ...], log: Log = lambda _: None) -> ConfirmSettings:
+def confirm_settings(
+    config: Config, rules: RuleSet, files: tuple[str, ...], log: Log = lambda _: None
+) -> ConfirmSettings:
     """How to trace, by the settings of a run over ``files``."""
     from fxlint.confirm import ConfirmSettings
 
@@ -216,7 +221,7 @@ def confirm_settings(config: Config, files: tuple[str, ...], log: Log = lambda _
         roots=(str(config.root),),
         files=files,
         config=_config_file(config),
-        tracing=tracing(config),
+        tracing=tracing(config, rules),
         log=log,
     )
 

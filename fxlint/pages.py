@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from io import StringIO
 from typing import Any
 
@@ -15,14 +15,27 @@ def markdown(rule: Rule) -> str:
     level = rule.severity if rule.default else f"{rule.severity}, off by default"
     parts = [
         f"# {rule.name} ({rule.code})",
-        f"{rule.summary}. Severity: {level}.",
+        f"{rule.summary}." + (f" Severity: {level}." if rule.events else ""),
+        *_names(rule),
         f"## Why\n\n{rule.why}",
-        f"## What happens\n\n{rule.tracer}",
+        *([f"## What happens\n\n{rule.tracer}"] if rule.tracer else []),
         f"## What to do\n\n{rule.fix}",
         *(_example("Wrong", example) for example in rule.bad),
         *(_example("Right", example) for example in rule.good),
     ]
     return "\n\n".join(parts) + "\n"
+
+
+def _names(rule: Rule) -> Iterator[str]:
+    """What a rule of a project says of what it names."""
+    for said, names in (
+        ("Cannot be traced", rule.untraceable),
+        ("Discouraged", rule.discouraged),
+        ("Leaf modules", rule.leaf_modules),
+        ("One node for each call", rule.autowrap_functions),
+    ):
+        if names:
+            yield f"{said}: {', '.join(f'`{name}`' for name in names)}."
 
 
 def _example(what: str, example: Example) -> str:

@@ -1,19 +1,24 @@
 """The rules: one TOML file each, read strictly, so that a slip in a page is one clear error and never a silent gap.
 
-A rule names the events it reports (see ``findings.Finding.event``), the words it reports them with, and examples that
-run. In a bad example each offending line ends with a mark such as ``# <- FX101 bool.if``: the code and the event there.
+A shipped rule names the events it reports (see ``findings.Finding.event``), the words it reports them with, and
+examples that run. In a bad example each offending line ends with a mark such as ``# <- FX101 bool.if``: the code and
+the event there. A rule of a project names calls instead, and has one event at most; a mark there is the code alone.
 """
 
 from __future__ import annotations
 
+import difflib
 import re
 import string
 import sys
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import cache
 from pathlib import Path
-from typing import Any, Literal, TypeVar
+from typing import Any, Final, Literal, TypeVar
 
+from fxlint.config import NAME, OBJECT, ConfigError, did_you_mean
 from fxlint.findings import Severity
 
 if sys.version_info >= (3, 11):
@@ -26,20 +31,27 @@ Frame = Literal["user", "none"]
 MAIN = "example.py"
 """The name under which ``Mark.file`` speaks of an example's own code; its other files go by their own names."""
 
-_MARK = re.compile(r"#\s*<-\s*(?P<code>FX\d{3})\s+(?P<event>[a-z_]+\.[a-z_]+)\s*$")
+RESERVED = "FX"
+"""What the codes of fxlint itself begin with, and those of no other rule."""
+
+_MARK_EVENT = r"\s+(?P<event>[a-z_]+\.[a-z_]+)"
 _MARK_START = re.compile(r"#\s*<-")
-_CODE = re.compile(r"FX\d{3}")
+_CODE = re.compile(rf"{RESERVED}\d{{3}}")
+_OWN_CODE = re.compile(r"[A-Z]{2,10}\d{3}")
 _NAME = re.compile(r"[a-z]+(-[a-z]+)*")
 _EVENT = re.compile(r"[a-z]+\.[a-z_]+")
 _EXAMPLE_NAME = re.compile(r"[a-z0-9]+(_[a-z0-9]+)*")
 _SEVERITIES: tuple[Severity, ...] = ("error", "warning", "info")
 _MESSAGE_FIELDS = frozenset({"text", "origin", "callee"})
+_HEADER = re.compile(r"\s*(\[+)\s*([\w.-]+)\s*\]")
+_KEY = re.compile(r"\s*([\w-]+)\s*=")
+_QUOTES = re.compile(r"\"\"\"|'''")
 
 _T = TypeVar("_T")
 
 
-class RuleError(ValueError):
-    """A rule file that cannot be used; the message names the file and the key."""
+class RuleError(ConfigError):
+    """A rule file that cannot be used; the message names the file, where it is known the line, and the key."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,6 +88,11 @@ class Example:
     differs: str | None = None
     frame: Frame = "user"
 
+    @property
+    def sources(self) -> tuple[tuple[str, str], ...]:
+        """All of its files as (file name, code), its own first."""
+        return ((MAIN, self.code), *self.files)
+
 
 @dataclass(frozen=True, slots=True)
 class Rule:
@@ -84,6 +101,10 @@ class Rule:
     ``message`` is a format string over ``text`` (source of the expression), ``origin`` (source of the traced value it
     came from) and ``callee`` (what is called); a message uses those that its events have. A rule that is not on by
     ``default`` reports only where it is selected.
+
+    A rule of a project has names of what is called, as in ``tracing.TracerSettings``: what is ``untraceable``, or
+    ``discouraged``, with the expression to call as ``replacement``; or ``leaf_modules`` and ``autowrap_functions``, of
+    which it reports nothing.
     """
 
     code: str
@@ -99,9 +120,24 @@ class Rule:
     good: tuple[Example, ...]
     severity_by_event: Mapping[str, Severity] = field(default_factory=dict)
     default: bool = True
+    untraceable: tuple[str, ...] = ()
+    discouraged: tuple[str, ...] = ()
+    leaf_modules: tuple[str, ...] = ()
+    autowrap_functions: tuple[str, ...] = ()
+    replacement: str | None = None
 
     def severity_of(self, event: str) -> Severity:
         return self.severity_by_event.get(event, self.severity)
+
+    @property
+    def is_own(self) -> bool:
+        """Whether it is a project's."""
+        return not self.code.startswith(RESERVED)
+
+    @property
+    def calls(self) -> tuple[str, ...]:
+        """The names whose calls it reports."""
+        return self.untraceable or self.discouraged
 
 
 class RuleSet:
@@ -129,24 +165,29 @@ class RuleSet:
 
 
 def load_rules(extra: Sequence[Path] = ()) -> RuleSet:
-    """The shipped rules and those of ``extra`` (rule files, or directories of them).
+    """The shipped rules and a project's own: ``extra`` are rule files, or directories of them.
 
     Raises RuleError for the first file that cannot be used.
     """
-    shipped = _shipped_directory()
-    paths = [path for place in (shipped, *extra) for path in _rule_files(place)]
-    return RuleSet([read_rule(path) for path in paths])
+    own = {path.resolve(): path for place in extra for path in _rule_files(place)}
+    return RuleSet([*_shipped(), *(read_rule(path, own=True) for path in own.values())])
 
 
-def read_rule(path: Path) -> Rule:
-    """The rule in one file. Raises RuleError naming the file and the key that is wrong."""
+@cache
+def _shipped() -> tuple[Rule, ...]:
+    return tuple(read_rule(path) for path in _rule_files(_shipped_directory()))
+
+
+def read_rule(path: Path, *, own: bool = False) -> Rule:
+    """The rule in one file, of fxlint or of a project. Raises RuleError naming the file and the key that is wrong."""
     try:
-        data = tomllib.loads(path.read_text(encoding="utf-8"))
+        text = path.read_text(encoding="utf-8")
+        data = tomllib.loads(text)
     except OSError as error:
         raise RuleError(f"{path}: cannot be read: {error.strerror}") from error
     except (UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
         raise RuleError(f"{path}: not valid TOML: {error}") from error
-    rule = _parse_rule(_Table(str(path), "", data))
+    rule = (_parse_own_rule if own else _parse_rule)(_Table(str(path), "", data, _lines(text)))
     if path.stem != f"{rule.code}-{rule.name}":
         raise RuleError(f"{path}: the file of this rule must be named {rule.code}-{rule.name}.toml")
     return rule
@@ -177,20 +218,38 @@ def _index(rules: Sequence[Rule], what: str, keys: Callable[[Rule], tuple[str, .
 class _Table:
     """A TOML table being read: every key is taken once, and ``done`` complains about those that nobody knows."""
 
-    def __init__(self, file: str, prefix: str, data: Mapping[str, Any]) -> None:
+    def __init__(self, file: str, prefix: str, data: Mapping[str, Any], lines: Mapping[str, int]) -> None:
         self._file = file
         self._prefix = prefix
         self._data = data
+        self._lines = lines
         self._taken: set[str] = set()
 
     def error(self, key: str, problem: str) -> RuleError:
-        return RuleError(f"{self._file}: {self._prefix}{key}: {problem}")
+        """The error of a key, at its line or at that of the table that it should stand in."""
+        place = f"{self._prefix}{key}"
+        while place and place not in self._lines:
+            place = place.rpartition(".")[0]
+        line = f":{self._lines[place]}" if place else ""
+        return RuleError(f"{self._file}{line}: {self._prefix}{key}: {problem}")
+
+    def missing(self, key: str) -> RuleError:
+        """The error of a key that is not there, or of one that is probably meant to be it."""
+        for slip in difflib.get_close_matches(key, self._data.keys() - self._taken, n=1):
+            return self._unknown(slip, key)
+        return self.error(key, "is missing")
+
+    def _unknown(self, key: str, *known: str) -> RuleError:
+        return self.error(key, f"is not a key here{did_you_mean(key, known)}")
+
+    def has(self, key: str) -> bool:
+        return key in self._data
 
     def take(self, key: str, kind: type[_T], *, required: bool = True) -> _T | None:
         self._taken.add(key)
         if key not in self._data:
             if required:
-                raise self.error(key, "is missing")
+                raise self.missing(key)
             return None
         value = self._data[key]
         if not isinstance(value, kind):
@@ -200,7 +259,7 @@ class _Table:
     def text(self, key: str) -> str:
         value = self.optional_text(key)
         if value is None:
-            raise self.error(key, "is missing")
+            raise self.missing(key)
         return value
 
     def optional_text(self, key: str) -> str | None:
@@ -226,7 +285,10 @@ class _Table:
         values = self.take(key, list)
         if not values or not all(isinstance(value, dict) for value in values):
             raise self.error(key, "must be at least one [[table]]")
-        return [_Table(self._file, f"{self._prefix}{key}[{number}].", value) for number, value in enumerate(values, 1)]
+        return [
+            _Table(self._file, f"{self._prefix}{key}[{number}].", value, self._lines)
+            for number, value in enumerate(values, 1)
+        ]
 
     def texts(self, key: str) -> dict[str, str]:
         """An optional table whose values are all strings."""
@@ -239,7 +301,29 @@ class _Table:
     def done(self) -> None:
         for key in self._data:
             if key not in self._taken:
-                raise self.error(key, f"is not a key here; known are {', '.join(sorted(self._taken))}")
+                raise self._unknown(key, *sorted(self._taken))
+
+
+def _lines(text: str) -> dict[str, int]:
+    """The lines of keys (``severity``, ``bad[2].code``) and of tables (``bad[2]``), which no reader of TOML tells."""
+    found: dict[str, int] = {}
+    tables: Counter[str] = Counter()
+    prefix = quotes = ""
+    for number, row in enumerate(text.splitlines(), 1):
+        header, key = _HEADER.match(row), _KEY.match(row)
+        if header and not quotes:
+            table = header[2]
+            found.setdefault(table, number)
+            if header[1] == "[[":
+                tables[table] += 1
+                table += f"[{tables[table]}]"
+                found[table] = number
+            prefix = f"{table}."
+        elif key and not quotes:
+            found.setdefault(f"{prefix}{key[1]}", number)
+        for mark in _QUOTES.findall(row):
+            quotes = {"": mark, mark: ""}.get(quotes, quotes)
+    return found
 
 
 _TYPE_WORDS: dict[type, str] = {str: "a string", bool: "true or false", list: "a list", dict: "a table"}
@@ -259,16 +343,87 @@ def _parse_rule(table: _Table) -> Rule:
         tracer=table.text("tracer"),
         fix=table.text("fix"),
         bad=tuple(_bad_example(example, code, events) for example in table.tables("bad")),
-        good=tuple(_good_example(example) for example in table.tables("good")),
+        good=tuple(_good_example(example, may_run=True) for example in table.tables("good")),
         severity_by_event=_severities(table, events),
         default=table.take("default", bool, required=False) is not False,
     )
     table.done()
+    _check_names(table, rule)
+    return rule
+
+
+def _check_names(table: _Table, rule: Rule) -> None:
     names = [example.name for example in (*rule.bad, *rule.good)]
     for name in names:
         if names.count(name) > 1:
             raise table.error("name", f"two examples are called {name!r}")
+
+
+_KINDS: Final[Mapping[str, tuple[Severity, str]]] = {
+    "untraceable": ("error", "call"),
+    "discouraged": ("warning", "told"),
+    "leaf_modules": ("info", ""),
+    "autowrap_functions": ("info", ""),
+}
+"""What a project's rule names calls for -> its severity, and the family of its event where it reports any."""
+
+
+def _parse_own_rule(table: _Table) -> Rule:
+    """A rule of a project: what it names is said by keys, and the rest follows from that."""
+    code = table.text("code")
+    if code.startswith(RESERVED):
+        raise table.error("code", f"{code!r} is taken: codes that begin with {RESERVED} are those of fxlint")
+    table.matching("code", _OWN_CODE)
+    named = {key: _called(table, key) for key in _KINDS}
+    given = [key for key, names in named.items() if names]
+    if not given:
+        raise table.error("untraceable", f"is missing, and so are {', '.join(list(_KINDS)[1:])}: one must be there")
+    severity, family = _KINDS[given[0]]
+    for other in given[1:]:
+        if family or _KINDS[other][1]:
+            raise table.error(other, f"cannot stand beside {given[0]}: make it another rule")
+    events = (f"{family}.{code.lower()}",) if family else ()
+    rule = Rule(
+        code=code,
+        name=table.matching("name", _NAME),
+        severity=severity,
+        events=events,
+        summary=table.text("summary"),
+        message=_message(table) if events else "",
+        why=table.text("why"),
+        tracer=table.optional_text("tracer") or "",
+        fix=table.text("fix"),
+        bad=tuple(_own_bad_example(example, code, events[0]) for example in table.tables("bad")) if events else (),
+        good=tuple(_good_example(example) for example in table.tables("good")),
+        default=table.take("default", bool, required=False) is not False,
+        replacement=_replacement(table, required=bool(named["discouraged"])) if events else None,
+        untraceable=named["untraceable"],
+        discouraged=named["discouraged"],
+        leaf_modules=named["leaf_modules"],
+        autowrap_functions=named["autowrap_functions"],
+    )
+    table.done()
+    _check_names(table, rule)
     return rule
+
+
+def _called(table: _Table, key: str) -> tuple[str, ...]:
+    """The names in a list; all that a module holds can be named for leaves, as in the configuration."""
+    if not table.has(key):
+        return ()
+    form = OBJECT if _KINDS[key][1] else NAME
+    values = table.take(key, list)
+    if not values or not all(isinstance(value, str) and re.fullmatch(form, value) for value in values):
+        raise table.error(key, "must be at least one name such as 'package.module:function'")
+    return tuple(values)
+
+
+def _replacement(table: _Table, *, required: bool) -> str | None:
+    """What to call instead, a name with dots as it stands in code."""
+    said = table.text("replacement") if required else table.optional_text("replacement")
+    if said is not None and not all(part.isidentifier() for part in said.split(".")):
+        raise table.error("replacement", f"{said!r} is no name such as 'package.function'")
+    return said
 
 
 def _events(table: _Table) -> tuple[str, ...]:
@@ -305,12 +460,9 @@ def _message(table: _Table) -> str:
 
 
 def _bad_example(table: _Table, code: str, events: tuple[str, ...]) -> Example:
-    example = _example(table, frame=table.choice("frame", ("user", "none"), "user"))
+    example = _example(table, frame=table.choice("frame", ("user", "none"), "user"), may_run=True)
     example = replace(example, differs=table.optional_text("differs"))
-    sources = ((MAIN, example.code), *example.files)
-    marks = tuple(mark for file, text in sources for mark in _marks(table, code, file, text))
-    if not marks:
-        raise table.error("code", f"has no line marked '# <- {code} EVENT'")
+    marks = tuple(_marks(table, code, example))
     for mark in marks:
         if mark.event not in events:
             raise table.error("code", f"line {mark.line} of {mark.file}: {mark.event} is no event of {code}")
@@ -318,17 +470,24 @@ def _bad_example(table: _Table, code: str, events: tuple[str, ...]) -> Example:
     return replace(example, marks=marks)
 
 
-def _good_example(table: _Table) -> Example:
-    example = _example(table, frame="user")
+def _own_bad_example(table: _Table, code: str, event: str) -> Example:
+    example = _example(table)
+    marks = tuple(_marks(table, code, example, event))
     table.done()
-    for _, text in ((MAIN, example.code), *example.files):
+    return replace(example, marks=marks)
+
+
+def _good_example(table: _Table, *, may_run: bool = False) -> Example:
+    example = _example(table, may_run=may_run)
+    table.done()
+    for _, text in example.sources:
         if _MARK_START.search(text):
             raise table.error("code", "is a good example and has a marked line")
     return example
 
 
-def _example(table: _Table, frame: Frame) -> Example:
-    run = table.optional_text("run")
+def _example(table: _Table, frame: Frame = "user", *, may_run: bool = False) -> Example:
+    run = table.optional_text("run") if may_run else None
     return Example(
         name=table.matching("name", _EXAMPLE_NAME),
         code=_code(table.text("code")),
@@ -345,11 +504,19 @@ def _code(text: str) -> str:
     return text.strip("\n") + "\n"
 
 
-def _marks(table: _Table, code: str, file: str, text: str) -> Iterator[Mark]:
-    for number, row in enumerate(text.splitlines(), 1):
-        if not _MARK_START.search(row):
-            continue
-        found = _MARK.search(row)
-        if not found or found["code"] != code:
-            raise table.error("code", f"line {number} of {file}: a mark must read '# <- {code} EVENT'")
-        yield Mark(file, number, found["event"])
+def _marks(table: _Table, code: str, example: Example, only: str = "") -> Iterator[Mark]:
+    """The marked lines, at least one; ``only`` is the event of a rule that has no other, whose marks leave it out."""
+    form = f"# <- {code}" if only else f"# <- {code} EVENT"
+    mark = re.compile(rf"#\s*<-\s*{code}{'' if only else _MARK_EVENT}\s*$")
+    marked = False
+    for file, text in example.sources:
+        for number, row in enumerate(text.splitlines(), 1):
+            if not _MARK_START.search(row):
+                continue
+            found = mark.search(row)
+            if not found:
+                raise table.error("code", f"line {number} of {file}: a mark must read '{form}'")
+            marked = True
+            yield Mark(file, number, only or found["event"])
+    if not marked:
+        raise table.error("code", f"has no line marked '{form}'")

@@ -31,6 +31,7 @@ _KEYS: Final[Mapping[str, tuple[str, Mapping[str, Any]]]] = {
         "Rules not to report in the files of a pattern.",
         {"type": "object", "additionalProperties": _TEXTS},
     ),
+    "rules": ("Rules of the project's own: files, or folders of them.", _TEXTS),
     "ignore-noqa": ("Report what comments suppress, too.", _FLAG),
     "baseline": ("A file of findings to live with.", _TEXT),
     "fail-on": ("The least severity that makes exit code 1.", {"enum": list(get_args(FailOn))}),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import difflib
 import os
 from dataclasses import dataclass
 from pathlib import Path
@@ -9,7 +10,7 @@ from typing import Final
 
 from pathspec import GitIgnoreSpec
 
-from fxlint.config import Config, ConfigError, did_you_mean
+from fxlint.config import Config, ConfigError
 from fxlint.findings import Finding
 from fxlint.rules import Rule, RuleSet
 
@@ -66,6 +67,21 @@ def meant(selector: str, rules: RuleSet) -> dict[str, int]:
     return {code: weight for code, weight in weights if weight is not None}
 
 
+def near(word: str, rules: RuleSet) -> str:
+    """The end of an error message on a word that means no rule: the rule that it is like.
+
+    A name is like another by its letters; codes are not, for the next number is another matter altogether.
+    """
+    upper, lower = word.upper(), word.lower().replace("_", "-")
+    names = [rule.name for rule in rules]
+    like = [
+        *(rule.code for rule in rules if upper.startswith(rule.code)),
+        *difflib.get_close_matches(lower, names, n=1),
+        *(name for name in names if lower and lower in name),
+    ]
+    return f"; did you mean '{like[0]}'?" if like else "; `fxlint rules` lists them"
+
+
 def _weight(selector: str, rule: Rule) -> int | None:
     if selector == ALL:
         return 0
@@ -83,8 +99,7 @@ def _weights(selectors: tuple[str, ...], key: str, rules: RuleSet) -> dict[str, 
     for selector in selectors:
         codes = meant(selector, rules)
         if not codes:
-            known = [word for rule in rules for word in (rule.code, rule.name)]
-            raise ConfigError(f"'{key}' names no rule: '{selector}'{did_you_mean(selector, known)}")
+            raise ConfigError(f"'{key}' names no rule: '{selector}'{near(selector, rules)}")
         for code, weight in codes.items():
             found[code] = max(weight, found.get(code, weight))
     return found

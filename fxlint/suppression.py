@@ -16,7 +16,7 @@ from fxlint.findings import Confirmation, Edit, Finding, Location, Suggestion
 from fxlint.project.buffers import content
 from fxlint.project.comments import Comment, comments, logical_lines
 from fxlint.project.source import UnreadableSource, read_text
-from fxlint.rules import RuleSet
+from fxlint.rules import RESERVED, RuleSet
 from fxlint.selection import Selection, meant
 
 UNUSED: Final = "suppression.unused"
@@ -28,7 +28,7 @@ _PART: Final = re.compile(r"#[^#]*")
 _NOQA: Final = re.compile(r"#\s*noqa\b(?P<colon>:\s*(?P<listed>[a-z]+\d+(?:[\s,]+[a-z]+\d+)*)?)?", re.IGNORECASE)
 _IGNORE: Final = re.compile(r"#\s*fxlint:\s*(?P<word>ignore(?:-file)?)\s*(?:(?P<listed>\[[^\]]*\])|$)")
 _SEPARATOR: Final = re.compile(r"[\s,]+")
-_OURS: Final = re.compile(r"FX\d")
+_OURS: Final = re.compile(rf"{RESERVED}\d")
 _NOT_TRACED: Final = Confirmation("unconfirmed", "this is a comment, and nothing of it is run")
 
 
@@ -165,7 +165,8 @@ def _unused(one: _Suppression, selection: Selection, rules: RuleSet) -> tuple[st
     if one.selectors is None:
         everything = {rule.code for rule in rules if rule.default} <= selection.codes
         return ("*",) if everything and not one.shared and not one.used else ()
-    ours = (word for word in one.selectors if not one.shared or _OURS.match(word))
+    own = {rule.code for rule in rules if rule.is_own}
+    ours = (word for word in one.selectors if not one.shared or _OURS.match(word) or word in own)
     return tuple(word for word in ours if word not in one.used and meant(word, rules).keys() <= selection.codes)
 
 

@@ -77,6 +77,15 @@ class Tracing:
     bind_defaults: bool = False
     folders: tuple[str, ...] = ()
 
+    def with_leaves(self, modules: Sequence[str], functions: Sequence[str]) -> Tracing:
+        """This with more leaf modules, and with more functions whose calls become nodes."""
+        told = self.tracer
+        leaf_modules = (*told.leaf_modules, *modules)
+        autowrap_functions = (*told.autowrap_functions, *functions)
+        return replace(
+            self, tracer=replace(told, leaf_modules=leaf_modules, autowrap_functions=autowrap_functions)
+        )
+
     def concrete_args_of(self, root: Root) -> str | None:
         if not self.concrete_args:
             return None

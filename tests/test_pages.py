@@ -64,3 +64,16 @@ def test_programs_get_the_list_as_json(fxlint):
 def test_the_documentation_gets_the_list_as_a_table(fxlint):
     rows = fxlint("rules", "--output-format", "markdown")[1].splitlines()
     assert len(rows) == len(RULES) + 2
+
+
+@pytest.mark.parametrize(
+    ("word", "meant"),
+    [("fx101", "FX101"), ("FX101-data-dependent-branch", "FX101"), ("branch", "data-dependent-branch")],
+)
+def test_what_a_word_is_part_of_or_has_as_a_part_is_meant(fxlint, word, meant):
+    assert fxlint("rule", word)[2] == f"error: there is no rule '{word}'; did you mean '{meant}'?\n"
+
+
+@pytest.mark.parametrize("word", ["FX199", "E501", "zzz"])
+def test_no_other_code_is_offered_for_one_that_is_not_there(fxlint, word):
+    assert fxlint("rule", word)[2] == f"error: there is no rule '{word}'; `fxlint rules` lists them\n"

@@ -39,7 +39,7 @@ from .traces import Met, Place, Reading, Trace
 from .tries import checked
 from .work import batches, declared, linted_files
 
-__all__ = ["ConfirmSettings", "NoInterpreterError", "confirm", "find_instances", "show", "slips"]
+__all__ = ["ConfirmSettings", "NoInterpreterError", "confirm", "find_instances", "find_interpreter", "show", "slips"]
 
 
 def confirm(prediction: Prediction, rules: RuleSet, settings: ConfirmSettings) -> Prediction:

@@ -38,8 +38,8 @@ _RELATED = (
 )
 """Families that stand for each other where the two halves name one thing differently."""
 
-SILENT = "silent"
-"""The family of what traces and is wrong: no failure proves it, and it tells of none."""
+MET_BY_RUNNING = frozenset({"silent", "told"})
+"""The families of what traces, and is wrong or written in a way the project avoids: no failure proves it."""
 
 _OF_THE_RESULT = frozenset({"silent.decorator", "silent.hook", "silent.method"})
 """What is left out of every graph of the class, wherever tracing goes."""
@@ -73,7 +73,7 @@ def match(findings: Sequence[Finding], traces: Mapping[str, Trace], is_about: Is
     """Judge every finding by the traces of its roots (root id -> trace)."""
     by_root: dict[str, list[int]] = {}
     for number, finding in enumerate(findings):
-        for root in finding.modules if family_of(finding) != SILENT else ():
+        for root in finding.modules if family_of(finding) not in MET_BY_RUNNING else ():
             by_root.setdefault(root, []).append(number)
     proofs: dict[int, dict[str, Met]] = {}
     unpredicted: list[tuple[str, Met]] = []
@@ -88,8 +88,8 @@ def match(findings: Sequence[Finding], traces: Mapping[str, Trace], is_about: Is
     judged = tuple(
         replace(
             finding,
-            confirmation=_judge_silent(finding, traces)
-            if family_of(finding) == SILENT
+            confirmation=_judge_by_running(finding, traces)
+            if family_of(finding) in MET_BY_RUNNING
             else _judge(finding, traces, proofs.get(number, {}), is_about),
         )
         for number, finding in enumerate(findings)
@@ -175,8 +175,8 @@ def _not_met(finding: Finding, ran: Mapping[str, Trace], reasons: Mapping[str, s
     return Confirmation("unconfirmed", _of(reason or "", [root], finding))
 
 
-def _judge_silent(finding: Finding, traces: Mapping[str, Trace]) -> Confirmation:
-    """What traces and is wrong is met where it runs while tracing; nothing has to fail for it."""
+def _judge_by_running(finding: Finding, traces: Mapping[str, Trace]) -> Confirmation:
+    """Such a thing is met where it runs while tracing; nothing has to fail for it."""
     known = {root: traces[root] for root in finding.modules if root in traces}
     if not known:
         return Confirmation("unconfirmed", "none of its modules was traced")
@@ -263,7 +263,7 @@ def new_findings(
     kind_of: Callable[[Root, Met], Kind | None],
 ) -> tuple[Finding, ...]:
     """Findings for what nobody predicted, one per place and code. A place that has a finding already gets no other."""
-    failures = [finding for finding in findings if family_of(finding) != SILENT]
+    failures = [finding for finding in findings if family_of(finding) not in MET_BY_RUNNING]
     taken = {root: [finding for finding in failures if root in finding.modules] for root in traces}
     added: dict[tuple[str, Location], Finding] = {}
     for root, met in sorted(unpredicted, key=lambda item: item[1].answers):

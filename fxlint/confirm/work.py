@@ -15,7 +15,7 @@ from fxlint.tracing import STOCK, Tracing, of_root
 
 from .found import NOTHING, Found
 from .kinds import read_source
-from .match import HEAD_FAMILIES, SILENT, family_of
+from .match import HEAD_FAMILIES, MET_BY_RUNNING, family_of
 from .settings import ConfirmSettings
 from .tries import tries
 
@@ -147,5 +147,5 @@ def _watch(findings: Iterable[Finding]) -> dict[str, list[tuple[int, int]]]:
 
 def _goals(findings: Iterable[Finding]) -> list[tuple[str, int, int]]:
     """What a recording looks for: all but what is told at the head of a root, where nothing is met."""
-    placed = [finding for finding in findings if family_of(finding) not in (*HEAD_FAMILIES, SILENT)]
+    placed = [finding for finding in findings if family_of(finding) not in (*HEAD_FAMILIES, *MET_BY_RUNNING)]
     return [(path, first, last) for path, spans in _watch(placed).items() for first, last in spans]

@@ -7,7 +7,7 @@ for an event, the best one first.
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from itertools import chain
@@ -33,6 +33,7 @@ from fxlint.fix.sources import Read, Sources
 from fxlint.garbage import uncollected
 from fxlint.processes import in_processes
 from fxlint.project.source import read_text
+from fxlint.rules import Rule
 
 __all__ = ["Read", "read_text", "suggest", "with_suggestions"]
 
@@ -124,37 +125,46 @@ def suggest(finding: Finding, read: Read = read_text) -> tuple[Suggestion, ...]:
     return _suggest(finding, Sources(read))
 
 
-def with_suggestions(prediction: Prediction, read: Read = read_text, jobs: int = 1) -> Prediction:
-    """The prediction with suggestions in those of its findings that have none."""
+def with_suggestions(
+    prediction: Prediction, read: Read = read_text, jobs: int = 1, own_rules: Sequence[Rule] = ()
+) -> Prediction:
+    """The prediction with suggestions in those of its findings that have none; ``own_rules`` say some themselves."""
     findings = list(prediction.findings)
     without = [number for number, finding in enumerate(findings) if not finding.suggestions]
     without.sort(key=lambda number: findings[number].location.path)  # one file after the other
     size = max(SHARE, -(-len(without) // jobs))
     shares = [without[start : start + size] for start in range(0, len(without), size)]
-    work = partial(_suggest_share, read=read)
+    own = {event: rule for rule in own_rules for event in rule.events}
+    work = partial(_suggest_share, read=read, own=own)
     found = in_processes(work, [[findings[number] for number in share] for share in shares])
     for number, suggestions in zip(without, chain.from_iterable(found), strict=True):
         findings[number] = replace(findings[number], suggestions=suggestions)
     return replace(prediction, findings=tuple(findings))
 
 
-def _suggest_share(findings: list[Finding], read: Read) -> list[tuple[Suggestion, ...]]:
+def _suggest_share(findings: list[Finding], read: Read, own: Mapping[str, Rule]) -> list[tuple[Suggestion, ...]]:
     sources = Sources(read)
     found = []
     with uncollected():
         for finding in findings:
-            found.append(_suggest(finding, sources))
+            found.append(_suggest(finding, sources, own.get(finding.event)))
             sources.forget(KEPT)
     return found
 
 
-def _suggest(finding: Finding, sources: Sources) -> tuple[Suggestion, ...]:
+def _of_own(rule: Rule) -> tuple[Family, ...]:
+    """What is asked for a call that a rule of the project names."""
+    others = (wrapping.called, *_MOVED) if rule.untraceable else ()
+    return (partial(library.replaced, rule), *others)
+
+
+def _suggest(finding: Finding, sources: Sources, own: Rule | None = None) -> tuple[Suggestion, ...]:
     source = sources.get(finding.location.path)
     node = source.at(finding.location) if source is not None else None
     if source is None or node is None:
         return ()
     site = Site(finding, source, sources, node)
-    families = (*FAMILIES.get(finding.event, ()), branches.other_mode)
+    families = (*(FAMILIES.get(finding.event, ()) if own is None else _of_own(own)), branches.other_mode)
     found: dict[Suggestion, None] = {}
     for family in families:
         with contextlib.suppress(Exception):  # source of a form that a family did not foresee gets no advice from it

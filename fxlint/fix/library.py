@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import ast
+import re
 from collections.abc import Iterator
 
 from fxlint.findings import Suggestion
 from fxlint.fix.messages import plain_message
 from fxlint.fix.site import Site
 from fxlint.project.tree import walk
+from fxlint.rules import Rule
 
 
 def leaf(site: Site) -> Iterator[Suggestion]:
@@ -116,6 +118,21 @@ def foreign(site: Site) -> Iterator[Suggestion]:
 
 def table(site: Site) -> Iterator[Suggestion]:
     yield site.advice("keep numbers in a buffer and read it with `torch.index_select`, or choose before the trace")
+
+
+def replaced(rule: Rule, site: Site) -> Iterator[Suggestion]:
+    """What a rule of the project says to call instead, imported where the file has no such name."""
+    if rule.replacement is None:
+        return
+    call, text = site.node, f"call `{rule.replacement}`"
+    names = {re.split("[:.]", name)[-1] for name in rule.calls}
+    if not isinstance(call, ast.Call) or re.split(r"\W", site.text(call.func))[-1] not in names:
+        yield site.advice(text)  # a module, or another name for what is called
+        return
+    head, (module, _, _) = rule.replacement.split(".")[0], rule.replacement.rpartition(".")
+    missing = module and site.source.binding(head) is None
+    edits = (site.source.insert(site.source.after_imports, f"import {module}\n"),) if missing else ()
+    yield Suggestion("rewrite", text, (*edits, site.source.replace(call.func, rule.replacement)))
 
 
 def _starred(call: ast.Call) -> bool:

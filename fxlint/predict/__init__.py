@@ -77,13 +77,14 @@ def _predict_share(
     assembly = Assembly(rules, frozenset(paths))
     problems: list[Problem] = []
     project = Project(paths, search_path)
-    vm = Machine(project, Facts(), tracing)
+    own_rules = tuple(rule for rule in rules if rule.calls)
+    vm = Machine(project, Facts(), tracing, own_rules)
     with uncollected():
         for path in share:
             problems.extend(_predict_file(vm, path, assembly))
             if project.size > MAX_SOURCE:
                 project.forget()
-                vm = Machine(project, Facts(), tracing)
+                vm = Machine(project, Facts(), tracing, own_rules)
                 gc.collect()  # scopes and functions refer to each other
     return Prediction(tuple(assembly.modules), tuple(assembly.findings()), tuple(problems))
 

@@ -8,7 +8,7 @@ from dataclasses import replace
 from functools import partial
 from typing import Final
 
-from fxlint.predict import classes, containers, evaluate, library, memo, modules, silent, statements
+from fxlint.predict import classes, containers, evaluate, library, memo, modules, silent, statements, told
 from fxlint.predict.arguments import Arguments
 from fxlint.predict.machine import MAX_DEPTH, Machine, PathEnd, Stopped, Unwind
 from fxlint.predict.scopes import Exit, Frame, Scope
@@ -118,6 +118,10 @@ def each(vm: Machine, values: list[Value], run: Callable[[Value], Value], node: 
 def call(vm: Machine, frame: Frame, callee: Value, args: Arguments, node: ast.AST) -> Value:
     """``callee(...)``."""
     vm.tick()
+    if vm.own_rules and vm.tracing:
+        refused = told.judged(vm, callee, args, node)
+        if refused is not None:
+            return refused
     if isinstance(callee, Function):
         return call_function(vm, frame, callee, args, node)
     if isinstance(callee, Bound):

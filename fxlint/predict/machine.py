@@ -39,6 +39,7 @@ if TYPE_CHECKING:
     from fxlint.predict.facts import Facts
     from fxlint.predict.memo import Summary
     from fxlint.project.index import Project
+    from fxlint.rules import Rule
 
 MAX_DEPTH: Final = 60
 MAX_STEPS: Final = 120_000
@@ -116,10 +117,14 @@ class Event:
 class Machine:
     """One abstract run of one root. The interpreter's parts are functions that take it as their first argument."""
 
-    def __init__(self, project: Project, facts: Facts, told: Tracing = STOCK) -> None:
+    def __init__(
+        self, project: Project, facts: Facts, told: Tracing = STOCK, own_rules: tuple[Rule, ...] = ()
+    ) -> None:
+        """``own_rules`` are those of the project that name calls."""
         self.project = project
         self.facts = facts
         self.told = told
+        self.own_rules = own_rules
         self.heap = Heap()
         self.scopes: dict[str, ModuleScope] = {}
         self.frames: list[Frame] = []

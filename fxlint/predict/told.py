@@ -1,4 +1,6 @@
-"""What the project tells its Tracer, looked up in the code: which classes are leaves, which calls become one node."""
+"""What the project tells its Tracer, looked up in the code: which classes are leaves, which calls become one node; and
+what rules of its own say of a call.
+"""
 
 from __future__ import annotations
 
@@ -6,10 +8,23 @@ import ast
 from collections.abc import Iterator
 from typing import Final
 
-from fxlint.predict import classes, evaluate, names
+from fxlint.predict import classes, evaluate, library, names
+from fxlint.predict.arguments import Arguments
 from fxlint.predict.machine import Machine, PathEnd, Unwind
 from fxlint.predict.scopes import Frame, ModuleScope, Scope
-from fxlint.predict.values import Class, Decorated, External, Function, Mapping, Namespace, Sequence, Value
+from fxlint.predict.values import (
+    Bound,
+    Class,
+    Decorated,
+    External,
+    Function,
+    Instance,
+    Mapping,
+    Namespace,
+    Sequence,
+    Traced,
+    Value,
+)
 
 _ADDING: Final = frozenset({"add", "append"})
 
@@ -43,6 +58,36 @@ def is_autowrapped(vm: Machine, frame: Frame, node: ast.Call, callee: Value) -> 
     return named and _is_patched(vm, frame, node)
 
 
+def judged(vm: Machine, callee: Value, args: Arguments, node: ast.AST) -> Value | None:
+    """Tell what rules of the project say of a call; its result where it cannot be traced, and is not looked into."""
+    thing = _meant(vm, callee)
+    if thing is None:
+        return None
+    for rule in vm.own_rules:
+        name = next((name for name in rule.calls if _is_named(vm, name, thing)), None)
+        if name is None:
+            continue
+        (event,), spelled = rule.events, name.replace(":", ".")
+        given = library.first_traced(args)
+        if rule.discouraged:
+            vm.note(event, node, origin=given.origin if isinstance(given, Traced) else None, callee=spelled)
+        elif isinstance(given, Traced):
+            vm.event(event, node, origin=given.origin, callee=spelled)
+            return library.recorded(vm, args, node)
+    return None
+
+
+def _meant(vm: Machine, callee: Value) -> Function | Class | External | None:
+    """What a name for a callable would mean: a module by its class, whose constructor is no such thing."""
+    if isinstance(callee, Bound):
+        callee = callee.function
+    if isinstance(callee, Instance):
+        return callee.cls if classes.is_module(vm, callee) else None
+    if isinstance(callee, (Class, External)):
+        return None if classes.is_module_class(vm, callee) else callee
+    return callee if isinstance(callee, Function) else None
+
+
 def _is_patched(vm: Machine, frame: Frame, node: ast.Call) -> bool:
     vm.local_reads += 1
     if isinstance(node.func, ast.Name):
@@ -73,7 +118,8 @@ def _is_named(vm: Machine, name: str, thing: Function | Class | External) -> boo
         return _is_member(vm, module, thing)
     scope = names.module_scope(vm, module)
     if scope is None:
-        return isinstance(thing, External) and thing.name == vm.facts.canonical(f"{module}.{qualname}")
+        named = vm.facts.canonical(f"{module}.{qualname}")
+        return isinstance(thing, External) and vm.facts.canonical(thing.name) == named
     head, *rest = qualname.split(".")
     value = names.global_name(vm, scope, head)
     for part in rest:
