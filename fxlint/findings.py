@@ -15,6 +15,7 @@ Certainty = Literal["always", "conditional"]
 PredictedVerdict = Literal["traces", "fails", "depends", "unknown"]
 TracedVerdict = Literal["traces", "fails", "not-run"]
 Status = Literal["confirmed", "refuted", "unreached", "unconfirmed"]
+Proof = Literal["comparison", "graphs", "event"]
 SuggestionKind = Literal["concrete_args", "wrap", "rewrite", "leaf", "config"]
 
 
@@ -120,10 +121,42 @@ class Suggestion:
 
 
 @dataclass(frozen=True, slots=True)
+class Difference:
+    """Where a module and its graph do not do the same: in what a call returns (``outputs``), in ``gradients``, in the
+    ``state`` that it leaves, in the ``inputs`` that it changes, or by an ``error`` that only the graph raises.
+
+    ``mode`` and ``inputs``, an index into those of the comparison, are None of what tracing itself leaves behind.
+    """
+
+    what: Literal["outputs", "gradients", "state", "inputs", "error"]
+    mode: Literal["train", "eval"] | None = None
+    inputs: int | None = None
+    said: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Comparison:
+    """A module and its graph, run side by side in both modes on ``inputs``, of which the shapes are told.
+
+    ``reason`` says why they were not run.
+    """
+
+    inputs: tuple[str, ...] = ()
+    differences: tuple[Difference, ...] = ()
+    reason: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class Confirmation:
+    """``proof`` says how it is known that a graph is not the model: by the ``comparison``, by the ``graphs`` alone, or
+    by the ``event`` that was met while tracing. None for what fails, for there the ``error`` is the proof.
+    """
+
     status: Status
     reason: str | None = None
     error: Failure | None = None
+    proof: Proof | None = None
+    comparison: Comparison | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -103,6 +103,13 @@ ONLY_ADVICE = {
 ANOTHER_TYPE = {"set_of_tensors", "generator"}
 """Bad examples whose output has to become another type before a graph can hold it."""
 
+PROVED_OTHERWISE = {
+    "functional_dropout": "graphs", "auxiliary_result": "graphs", "generation": "graphs", "output_doubled": "graphs",
+    "in_place_product": "event", "checkpointed_block": "event", "printed": "event", "name_from_a_size": "event",
+    "input_follows_the_model": "event", "skip_connection": "event",
+}  # fmt: skip
+"""Bad examples of graphs that differ in what no call with example inputs shows: how it is known."""
+
 each_bad = pytest.mark.parametrize("case", BAD, ids=lambda case: case.file[:-3])
 each_good = pytest.mark.parametrize("case", GOOD, ids=lambda case: case.file[:-3])
 each_run_bad = pytest.mark.parametrize("case", RUN_BAD, ids=lambda case: case.file[:-3])
@@ -425,6 +432,14 @@ class TestConfirmation:
         assert places(found) == marked(case, "error")
         told = [*found, *(findings_of(confirmed, case, "warning") if not case.fails else ())]
         assert {finding.confirmation.status for finding in told} <= {"confirmed"}
+
+    @each_bad
+    def test_what_traces_and_is_wrong_is_shown_by_running_both_or_says_what_else_proves_it(
+        self, case: Case, confirmed: Prediction
+    ):
+        told = findings_of(confirmed, case, "warning") if case.example.differs is not None else []
+        proofs = {finding.confirmation.proof for finding in told}
+        assert proofs <= {PROVED_OTHERWISE.get(case.example.name, "comparison")}
 
     @each_bad
     def test_the_stock_verdict_of_a_bad_example_is_at_its_first_mark(

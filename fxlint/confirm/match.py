@@ -5,12 +5,14 @@ Pure functions: nothing here reads a file or starts a process.
 
 from __future__ import annotations
 
+import collections
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from fxlint.findings import Confirmation, Failure, Finding, Location, Root
 from fxlint.rules import RuleSet
 
+from . import silence
 from .kinds import Kind
 from .places import overlap, span_of
 from .traces import Ended, Met, Place, Trace
@@ -38,7 +40,10 @@ _RELATED = (
 )
 """Families that stand for each other where the two halves name one thing differently."""
 
-MET_BY_RUNNING = frozenset({"silent", "told"})
+SILENT = "silent"
+"""The family of what traces, and leaves a graph that is not the model."""
+
+MET_BY_RUNNING = frozenset({SILENT, "told"})
 """The families of what traces, and is wrong or written in a way the project avoids: no failure proves it."""
 
 _OF_THE_RESULT = frozenset({"silent.decorator", "silent.hook", "silent.method"})
@@ -85,10 +90,11 @@ def match(findings: Sequence[Finding], traces: Mapping[str, Trace], is_about: Is
                 proofs.setdefault(number, {}).setdefault(root, met)
             if not hits:
                 unpredicted.append((root, met))
+    beside = _beside_each_other(findings)
     judged = tuple(
         replace(
             finding,
-            confirmation=_judge_by_running(finding, traces)
+            confirmation=_judge_by_running(finding, traces, beside)
             if family_of(finding) in MET_BY_RUNNING
             else _judge(finding, traces, proofs.get(number, {}), is_about),
         )
@@ -175,23 +181,33 @@ def _not_met(finding: Finding, ran: Mapping[str, Trace], reasons: Mapping[str, s
     return Confirmation("unconfirmed", _of(reason or "", [root], finding))
 
 
-def _judge_by_running(finding: Finding, traces: Mapping[str, Trace]) -> Confirmation:
+def _beside_each_other(findings: Iterable[Finding]) -> Mapping[str, int]:
+    """Root id -> how many findings tell that its graph is not the model."""
+    return collections.Counter(root for one in findings if family_of(one) == SILENT for root in one.modules)
+
+
+def _judge_by_running(finding: Finding, traces: Mapping[str, Trace], beside: Mapping[str, int]) -> Confirmation:
     """Such a thing is met where it runs while tracing; nothing has to fail for it."""
     known = {root: traces[root] for root in finding.modules if root in traces}
     if not known:
         return Confirmation("unconfirmed", "none of its modules was traced")
-    if finding.event in _OF_THE_RESULT:
-        why, met = "it traces, and this is not in the result", [
-            root for root, trace in known.items() if trace.confirmed.verdict == "traces"
-        ]
-    else:
-        why, met = "it ran while tracing", [
-            root for root, trace in known.items() if any(_inside(finding.location, place) for place in trace.executed)
-        ]
-    if met:
-        return Confirmation("confirmed", _of(why, met, finding))
-    reasons = {root: _why_open(finding, trace) for root, trace in known.items()}
-    return _not_met(finding, {root: trace for root, trace in known.items() if reasons[root] is None}, reasons)
+    of_result = finding.event in _OF_THE_RESULT
+    met = [
+        root
+        for root, trace in known.items()
+        if (trace.confirmed.verdict == "traces" if of_result else _has_run(finding, trace))
+    ]
+    if not met:
+        reasons = {root: _why_open(finding, trace) for root, trace in known.items()}
+        return _not_met(finding, {root: trace for root, trace in known.items() if reasons[root] is None}, reasons)
+    judged = {root: silence.judged(finding.event, of_result, traces[root], beside[root]) for root in met}
+    best = min(judged.values(), key=silence.rank)
+    roots = [root for root in met if silence.rank(judged[root]) == silence.rank(best)]
+    return replace(best, reason=_of(best.reason or "", roots, finding))
+
+
+def _has_run(finding: Finding, trace: Trace) -> bool:
+    return any(_inside(finding.location, place) for place in trace.executed)
 
 
 def _confirmed(finding: Finding, traces: Mapping[str, Trace], proofs: Mapping[str, Met]) -> Confirmation:

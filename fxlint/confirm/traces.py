@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from fxlint.findings import Check, Confirmed, Failure, Graph
+from fxlint.findings import Check, Comparison, Confirmed, Difference, Failure, Graph
 
 Spell = Callable[[str], "tuple[str, bool]"]
 """Real path of a file -> (its path as the user spelled it, whether it is linted)."""
@@ -61,7 +61,8 @@ class Trace:
     """Everything about one root.
 
     ``recorded`` is False where the recording did not finish; ``unfinished`` says why anything is missing after the
-    stock verdict. ``complete`` is False where its bounds kept the recording from exploring every condition.
+    stock verdict. ``complete`` is False where its bounds kept the recording from exploring every condition. ``modes``
+    has for each instance the first difference of its graphs in train and in eval mode, None where there is none.
     """
 
     confirmed: Confirmed
@@ -72,6 +73,8 @@ class Trace:
     complete: bool = True
     unfinished: str | None = None
     checks: Mapping[str, Check] = field(default_factory=dict)
+    comparison: Comparison | None = None
+    modes: tuple[str | None, ...] = ()
 
 
 class Reading:
@@ -84,6 +87,8 @@ class Reading:
         self._executed: dict[Place, None] = {}
         self._ended: dict[Ended, None] = {}
         self._checks: dict[str, Check] = {}
+        self._comparison: Comparison | None = None
+        self._modes: list[str | None] = []
         self._recordings = 0
         self._complete = True
         self._reason: str | None = None
@@ -96,6 +101,11 @@ class Reading:
             self._recording(message)
         elif kind == "suggestion":
             self._checks[message["suggestion"]] = self._check(message)
+        elif kind == "beside":
+            found = tuple(Difference(**one) for one in message["differences"])
+            self._comparison = Comparison(tuple(message["inputs"]), found, message["reason"])
+        elif kind == "modes":
+            self._modes.append(message["difference"])
         elif kind == "ended" and message.get("reason") is not None:
             self.fail(message["reason"], message.get("place"))
 
@@ -129,6 +139,8 @@ class Reading:
             complete=self._complete,
             unfinished=self._reason if first is not None else None,
             checks=self._checks,
+            comparison=self._comparison,
+            modes=tuple(self._modes),
         )
 
     def _stock(self, message: Mapping[str, Any]) -> None:

@@ -15,7 +15,7 @@ from fxlint.tracing import STOCK, Tracing, of_root
 
 from .found import NOTHING, Found
 from .kinds import read_source
-from .match import HEAD_FAMILIES, MET_BY_RUNNING, family_of
+from .match import HEAD_FAMILIES, MET_BY_RUNNING, SILENT, family_of
 from .settings import ConfirmSettings
 from .tries import tries
 
@@ -51,6 +51,7 @@ def batches(prediction: Prediction, settings: ConfirmSettings, found: Found = NO
                 **_root(root, name, suggestions.get(root.id, []), settings, found),
                 "watch": _watch(predicted.get(root.id, ())),
                 "goals": _goals(predicted.get(root.id, ())),
+                "silent": sorted({one.event for one in predicted.get(root.id, ()) if family_of(one) == SILENT}),
             }
             for root in roots[path]
         ]

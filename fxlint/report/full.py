@@ -219,6 +219,7 @@ def _modules(modules: tuple[str, ...]) -> str:
 
 def _status(confirmation: Confirmation) -> str:
     reason = f": {one_line(confirmation.reason)}" if confirmation.reason else ""
-    said = "confirmed, the tracer met it here" if confirmation.status == "confirmed" else confirmation.status
+    met = confirmation.status == "confirmed" and confirmation.proof is None
+    said = "confirmed, the tracer met it here" if met else confirmation.status
     error = f"; {failure(confirmation.error)}" if confirmation.error else ""
     return f"{said}{reason}{error}"

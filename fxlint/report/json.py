@@ -8,6 +8,7 @@ from typing import Any
 from fxlint import __version__
 from fxlint.findings import (
     Check,
+    Comparison,
     Confirmed,
     Edit,
     Failure,
@@ -101,9 +102,20 @@ def _finding(finding: Finding) -> dict[str, Any]:
             "status": confirmation.status,
             "reason": confirmation.reason,
             "error": _failure(confirmation.error),
+            "proof": confirmation.proof,
+            "comparison": _comparison(confirmation.comparison),
         },
         "suggestions": [_suggestion(suggestion) for suggestion in finding.suggestions],
     }
+
+
+def _comparison(comparison: Comparison | None) -> dict[str, Any] | None:
+    if comparison is None:
+        return None
+    differences = [
+        {"what": one.what, "mode": one.mode, "inputs": one.inputs, "said": one.said} for one in comparison.differences
+    ]
+    return {"inputs": list(comparison.inputs), "differences": differences, "reason": comparison.reason}
 
 
 def _suggestion(suggestion: Suggestion) -> dict[str, Any]:

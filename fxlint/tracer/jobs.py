@@ -10,7 +10,7 @@ with file = {"id", "file": path, "module": dotted name, "package": whether the n
 [{"text": expr, "device"}, ...], "why_none": why nothing was found or null, "inputs": expr or null, "concrete_args":
 expr or null, "suggestions": [...],
 "watch": {path: [[first line, last line], ...]} of all that is predicted for it, "goals": [[path, first line, last
-line], ...] of what the recording looks for}. What was
+line], ...] of what the recording looks for, "silent": [event, ...] of what traces and is wrong}. What was
 found comes from a survey, see ``instances/survey.py``. A suggestion has an "id" and at least one of "edits": {path:
 [edit, ...]} of its source (see ``edits.py``), "wraps": [[path, name], ...], "expr": the concrete_args, and "tracer":
 {"leaf": [path, class]} or {"param_shapes_constant": true}; with "at": [[path, first line, last line], ...] it is of use
@@ -20,9 +20,9 @@ With "task": "show" nothing is recorded and nothing tried: each root gets one me
 
 Answers are messages {"file", "kind", ...}: "stage" as it goes on; "failed" where the file could not be imported;
 "tracer", a "problem" with the settings of the Tracer; per root "stock" (with "instance"), "refused" (a declared "what",
-"instance", "inputs" or "concrete_args", whose "text" cannot be used), "recording", "suggestion" (with "suggestion": id)
-and "ended" when all is said, with "reason" where the root could not be traced; "done" after the last root of a file. A
-message may "allow" so many seconds to the next one.
+"instance", "inputs" or "concrete_args", whose "text" cannot be used), "recording", "modes" and "beside" of what is
+silent (see ``beside.py``), "suggestion" (with "suggestion": id) and "ended" when all is said, with "reason" where the
+root could not be traced; "done" after the last root of a file. A message may "allow" so many seconds to the next one.
 """
 
 from __future__ import annotations
@@ -40,6 +40,7 @@ from typing import Any
 
 import torch.fx
 
+from .beside import beside, modes
 from .classify import of_exception
 from .executed import Executed
 from .explore import Recording, caught, record
@@ -76,6 +77,8 @@ RECORDING_SECONDS = 5.0
 MAX_TRIES = 64
 TRY_SECONDS = 20.0
 """Suggestions tried on one root, and the seconds after which no other try is begun."""
+COMPARING_SECONDS = 20.0
+"""A module and its graph are run side by side for no longer."""
 GRACE = 5.0
 """Seconds beyond those of a root that its host may be silent: the host kills the root first and says so."""
 
@@ -270,10 +273,12 @@ def _trace_root(root: Spec, module: ModuleType, send: Send, settings: Settings) 
         return
     reason: str | None = None
     usable: tuple[Candidate, _Way] | None = None
+    tracing: Candidate | None = None
     for candidate in found:
         try:
             way = _trace_candidate(candidate, root, send, settings)
             usable = usable or (candidate, way)
+            tracing = tracing or (candidate if way.traces else None)
         except CannotBuildError as error:
             reason = reason or str(error)
             if candidate.text in root["instances"]:
@@ -282,8 +287,20 @@ def _trace_root(root: Spec, module: ModuleType, send: Send, settings: Settings) 
         send({"kind": "ended", "reason": reason, "place": None})
         return
     root = _with_usable_inputs(root, usable[0], module, send, settings)
+    if root["silent"] and tracing is not None:
+        _compare(tracing, root, module, send, settings)
     _try_all(root, *usable, module, send, settings)
     send({"kind": "ended", "reason": None, "place": None})
+
+
+def _compare(candidate: Candidate, root: Spec, module: ModuleType, send: Send, settings: Settings) -> None:
+    """Run the module and its graph side by side."""
+    limits = replace(settings.limits, seconds=min(settings.limits.seconds, COMPARING_SECONDS))
+    send({"kind": "stage", "next": "comparing", "allow": limits.seconds + GRACE})
+    answer = _isolated(
+        lambda: beside(candidate, root, module, settings.user, settings.tracing), replace(settings, limits=limits)
+    )
+    send({"inputs": [], "differences": [], **answer, "kind": "beside"})
 
 
 def _show_root(found: Sequence[Candidate], root: Spec, module: ModuleType, send: Send, settings: Settings) -> None:
@@ -335,6 +352,7 @@ class _Way:
 
     lines: frozenset[tuple[str, int]]
     failed_in: frozenset[tuple[str, str]]
+    traces: bool
 
     def comes_to(self, suggestion: Spec) -> bool:
         """Whether a suggestion can make a difference: else the trace goes the same way, to the same end."""
@@ -372,6 +390,7 @@ def _trace_candidate(candidate: Candidate, root: Spec, send: Send, settings: Set
     way = _Way(
         frozenset((frame.file, frame.line) for frame in executed.frames()),
         frozenset((frame.file, frame.function) for frame in (done.error.frames if done.error is not None else ())),
+        done.traced is not None,
     )
     head = {"kind": "stock", "instance": build.text, "device": build.device, "next": "recording"}
     send({**head, **done.to_json()})
@@ -383,6 +402,8 @@ def _trace_candidate(candidate: Candidate, root: Spec, send: Send, settings: Set
     recording.caught = list(dict.fromkeys([*swallowed, *recording.caught]))
     ran = [frame.to_json() for frame in executed.frames()]
     send({"kind": "recording", "executed": ran, "next": "checking", **recording.to_json()})
+    if way.traces and "silent.training" in root["silent"]:
+        send({"kind": "modes", **modes(build, settings.tracing, settings.user)})
     return way
 
 

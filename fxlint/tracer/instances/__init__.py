@@ -11,7 +11,7 @@ constructor or in an example means is a question to the imported modules, and th
 values of a registry) are live objects that no message could carry.
 """
 
-from .building import Builder, Candidate, evaluate, prebuild, told_in_a_line
+from .building import Builder, Candidate, copied, evaluate, prebuild, told_in_a_line
 from .strategies import candidates
 from .targets import CannotBuildError, Target, find, load_module
 
@@ -21,6 +21,7 @@ __all__ = [
     "CannotBuildError",
     "Target",
     "candidates",
+    "copied",
     "evaluate",
     "find",
     "load_module",
