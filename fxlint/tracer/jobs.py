@@ -287,7 +287,7 @@ def _trace_root(root: Spec, module: ModuleType, send: Send, settings: Settings) 
         send({"kind": "ended", "reason": reason, "place": None})
         return
     root = _with_usable_inputs(root, usable[0], module, send, settings)
-    if root["silent"] and tracing is not None:
+    if root.get("silent", ()) and tracing is not None:
         _compare(tracing, root, module, send, settings)
     _try_all(root, *usable, module, send, settings)
     send({"kind": "ended", "reason": None, "place": None})
@@ -402,7 +402,7 @@ def _trace_candidate(candidate: Candidate, root: Spec, send: Send, settings: Set
     recording.caught = list(dict.fromkeys([*swallowed, *recording.caught]))
     ran = [frame.to_json() for frame in executed.frames()]
     send({"kind": "recording", "executed": ran, "next": "checking", **recording.to_json()})
-    if way.traces and "silent.training" in root["silent"]:
+    if way.traces and "silent.training" in root.get("silent", ()):
         send({"kind": "modes", **modes(build, settings.tracing, settings.user)})
     return way
 
