@@ -6,12 +6,12 @@ import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, TypedDict
 
-from fxlint.config import Config, Configs, FailOn, Nearest, each, override
+from fxlint.config import Confidence, Config, Configs, FailOn, Nearest, each, override
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack
 
-    from fxlint.findings import Report
+    from fxlint.findings import Report, Severity
 
 StrPath = str | os.PathLike[str]
 
@@ -29,6 +29,10 @@ class Settings(TypedDict, total=False):
     per_file_ignores: Mapping[str, Sequence[str]]
     ignore_noqa: bool
     baseline: StrPath
+    min_severity: Severity
+    min_confidence: Confidence
+    fixable: Sequence[str]
+    unfixable: Sequence[str]
     fail_on: FailOn
     python: StrPath
     timeout: float

@@ -19,6 +19,7 @@ from typing import Any, Final
 
 from fxlint.config import ConfigError
 from fxlint.findings import Finding, Problem
+from fxlint.project.notebook import of_cell
 from fxlint.project.source import SourceFile, UnreadableSource, parse, read_text
 from fxlint.rewrite import replace_file
 
@@ -115,7 +116,7 @@ def _entries(findings: Sequence[Finding], base: Path) -> Iterator[tuple[Finding,
         source = files[path]
         function = "" if source is None else _enclosing(source.tree, finding.location.line)
         text = "" if source is None else _normalised(source, finding)
-        yield finding, Entry(_relative(path, base), finding.code, function, text)
+        yield finding, Entry(_relative(of_cell(path)[0], base), finding.code, function, text)
 
 
 def _parsed(path: str) -> SourceFile | None:

@@ -13,7 +13,6 @@ import sys
 import traceback
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
-from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, NoReturn, TypeAlias, TypeVar, get_args
 
@@ -24,6 +23,7 @@ from fxlint import __version__
 from fxlint.commands import in_seconds, instances, test_rules, trace
 from fxlint.config import (
     MAX_JOBS,
+    Confidence,
     ConfigError,
     Configs,
     FailOn,
@@ -35,13 +35,15 @@ from fxlint.config import (
     override,
     shown,
 )
+from fxlint.findings import Severity
 from fxlint.project.buffers import holding
 from fxlint.report.text import placed, printable
-from fxlint.rewrite import RefusedEdit, replace_file
+from fxlint.rewrite import replace_file
 from fxlint.stopping import Stopped, stop_on_signals
 
 if TYPE_CHECKING:
-    from fxlint.findings import Problem, Report
+    from fxlint.findings import Finding, Problem, Report
+    from fxlint.fixing import Changes
     from fxlint.report import Options
     from fxlint.rules import RuleSet
 
@@ -50,13 +52,11 @@ PageFormat = Literal["text", "markdown", "json"]
 
 EXIT_CANNOT = 2
 
-_MAX_ROUNDS = 10
-"""How often suggestions are applied and the files linted again; two that undo each other would never end."""
 _PIPE_WIDTH = 100
 _MAX_WIDTH = 120
 
-_Stamp: TypeAlias = tuple[int, int, int]
-"""Inode, size in bytes and time of change in nanoseconds."""
+Say: TypeAlias = Callable[[str], None]
+"""Takes a line for standard error."""
 _Command = TypeVar("_Command", bound=Callable[..., Any])
 
 
@@ -82,7 +82,7 @@ def _exit_code(arguments: Sequence[str] | None) -> int:
     except click.ClickException as error:
         with contextlib.suppress(OSError):
             error.show()
-    except (ConfigError, RefusedEdit) as error:
+    except ConfigError as error:
         _say(f"error: {printable(str(error))}")
     except OSError as error:  # no room left, no more processes, ...: files are dealt with where they are opened
         _discard_output()
@@ -117,8 +117,11 @@ class _DefaultGroup(click.Group):
         check.format_options(context, formatter)
 
 
-class _Sectioned(click.Command):
-    """A command whose help lists its options under headings."""
+class _Check(click.Command):
+    """Its help lists the options under headings, and --add-noqa takes its value after ``=`` or has none."""
+
+    def parse_args(self, context: click.Context, arguments: list[str]) -> list[str]:
+        return super().parse_args(context, ["--add-noqa=" if word == "--add-noqa" else word for word in arguments])
 
     def format_options(self, context: click.Context, formatter: click.HelpFormatter) -> None:
         options = {option.name: option for option in self.params if isinstance(option, click.Option)}
@@ -130,10 +133,10 @@ class _Sectioned(click.Command):
 
 _SECTIONS = {
     "Files": "exclude extend_exclude force_exclude respect_gitignore stdin_filename show_files",
-    "Rules": "select extend_select ignore ignore_noqa add_noqa baseline write_baseline",
-    "Tracing": "confirm python timeout jobs",
-    "Report": "output_format output_file show_graph statistics color quiet verbose",
-    "Fixing": "fix unsafe_fixes diff",
+    "Rules": "select extend_select ignore min_severity min_confidence ignore_noqa add_noqa baseline write_baseline",
+    "Tracing": "confirm python timeout jobs require_confirm",
+    "Report": "output_format output_file show_graph statistics color quiet silent verbose",
+    "Fixing": "fix fix_only unsafe_fixes diff show_fixes fixable unfixable",
     "Exit code": "fail_on exit_zero exit_non_zero_on_fix",
     "Configuration": "config isolated show_settings",
 }
@@ -174,7 +177,7 @@ _SELECTORS: dict[str, Any] = {"multiple": True, "callback": _listed, "metavar": 
 _PATTERNS: dict[str, Any] = {"multiple": True, "callback": _listed, "metavar": "PATTERNS"}
 
 
-@cli.command(cls=_Sectioned)
+@cli.command(cls=_Check)
 @click.argument("paths", nargs=-1, metavar="[PATH]...")
 @_option(
     "--output-format",
@@ -189,10 +192,13 @@ _PATTERNS: dict[str, Any] = {"multiple": True, "callback": _listed, "metavar": "
 @_option("--confirm/--no-confirm", help="Prove predictions by running the tracer; --no-confirm runs no code.")
 @_option("--python", metavar="PATH", help="The interpreter that has the project's torch, to confirm in.")
 @_option("--timeout", type=float, callback=in_seconds, metavar="SECONDS", help="For tracing one module.")
+@click.option("--require-confirm", is_flag=True, help="End with 2 if a module could not be traced.")
 @_option("-j", "--jobs", type=click.IntRange(1, MAX_JOBS), help="How many processes; by default all processors.")
 @_option("--select", **_SELECTORS, help="The rules to report: codes, prefixes, names, or ALL.")
 @_option("--extend-select", **_SELECTORS, help="Rules to report as well, such as those that are off by default.")
 @_option("--ignore", **_SELECTORS, help="Rules not to report.")
+@_option("--min-severity", type=_choice(Severity), help="Report what is at least this grave; the default is info.")
+@_option("--min-confidence", type=_choice(Confidence), help="Report what is at least this sure: see the README.")
 @_option("--exclude", **_PATTERNS, help="What to leave out, as in .gitignore; instead of what is configured.")
 @_option("--extend-exclude", **_PATTERNS, help="What to leave out as well.")
 @_option("--force-exclude/--no-force-exclude", help="Leave it out even if it is named, as pre-commit does.")
@@ -201,10 +207,14 @@ _PATTERNS: dict[str, Any] = {"multiple": True, "callback": _listed, "metavar": "
 @_option("--baseline", metavar="FILE", help="Report what is not in this file, and what is in it and found no more.")
 @_option("--write-baseline", type=_FILE, help="Make what is found the baseline.")
 @_option("--ignore-noqa/--no-ignore-noqa", help="Report what comments suppress, too.")
-@click.option("--add-noqa", is_flag=True, help="Write `# noqa: CODE` where something is found, and report nothing.")
+@_option("--add-noqa", metavar="[=REASON]", help="Write `# noqa: CODE` where something is found; report nothing.")
 @click.option("--fix", is_flag=True, help="Apply safe suggestions, and report what is left.")
+@click.option("--fix-only", is_flag=True, help="Apply them, and neither report nor fail for what is left.")
 @click.option("--unsafe-fixes", is_flag=True, help="To fix: also what traces, outputs not compared.")
 @click.option("--diff", is_flag=True, help="Show what --fix would change, and change nothing.")
+@click.option("--show-fixes", is_flag=True, help="List what was fixed, or would be.")
+@_option("--fixable", **_SELECTORS, help="The rules whose suggestions are applied; by default all.")
+@_option("--unfixable", **_SELECTORS, help="Rules whose suggestions are not applied.")
 @_option("--fail-on", type=_choice(FailOn), help="The least severity that makes exit code 1; the default is warning.")
 @click.option("--exit-zero", is_flag=True, help="End with 0 though something is found.")
 @click.option("--exit-non-zero-on-fix", is_flag=True, help="End with 1 though all that was found could be fixed.")
@@ -213,6 +223,7 @@ _PATTERNS: dict[str, Any] = {"multiple": True, "callback": _listed, "metavar": "
 @click.option("--show-settings", is_flag=True, help="Print the settings, and lint nothing.")
 @click.option("--show-files", is_flag=True, help="Print the files that would be linted, and lint nothing.")
 @click.option("-q", "--quiet", is_flag=True, help="Nothing but findings and problems.")
+@click.option("-s", "--silent", is_flag=True, help="Print nothing: there is the exit code, and the report in a file.")
 @click.option("-v", "--verbose", is_flag=True, help="Say what is done, by which interpreter, and how long it takes.")
 def check(
     paths: tuple[str, ...],
@@ -226,14 +237,18 @@ def check(
     show_settings: bool,
     show_files: bool,
     write_baseline: Path | None,
-    add_noqa: bool,
+    add_noqa: str | None,
     fix: bool,
+    fix_only: bool,
     unsafe_fixes: bool,
     diff: bool,
+    show_fixes: bool,
+    require_confirm: bool,
     statistics: bool,
     exit_zero: bool,
     exit_non_zero_on_fix: bool,
     quiet: bool,
+    silent: bool,
     verbose: bool,
     **given: Any,
 ) -> int:
@@ -242,16 +257,19 @@ def check(
     Exit code 0: clean. 1: findings. 2: a path, a file, the configuration or the command line could not be used.
     """
     from fxlint.engine import exit_code
+    from fxlint.files import find_files
+    from fxlint.fixing import Changes, fixed, stamps, suppressed, write
 
     if output_file is not None and not os.path.isdir(output_file.parent):  # noqa: PTH112  # never raises
         raise ConfigError(f"--output-file: there is no folder '{output_file.parent}'")
     texts = _standard_input(paths, stdin_filename)
-    if texts and (add_noqa or fix):
+    fix = fix or fix_only
+    if texts and (fix or add_noqa is not None):
         raise click.UsageError("standard input is no file that could be changed; --diff shows what would be")
     paths = tuple(texts) or paths or (".",)
     config = config or tuple(filter(None, [os.environ.get("FXLINT_CONFIG")]))
-    said = {**({"confirm": False} if texts else {}), **_said(given)}
-    configs = each(Nearest(config, isolated=isolated), lambda one: override(one, said, "command line"))
+    over = {**({"confirm": False} if texts else {}), **_said(given)}
+    configs = each(Nearest(config, isolated=isolated), lambda one: override(one, over, "command line"))
     if show_settings:
         _print(shown(configs(common_folder(paths))))
         return 0
@@ -261,31 +279,50 @@ def check(
     if write_baseline is not None:
         configs = each(configs, lambda one: replace(one, baseline=None))
     never = each(configs, lambda one: replace(one, fail_on="never"))
-    lint = partial(fxlint.check, paths, config=configs, log=_say if verbose else None, sources=texts)
-    stamps = partial(_stamps, paths, configs) if add_noqa or fix else dict
-    before, report, fixed = stamps(), lint(), 0
-    if write_baseline is not None or add_noqa or diff:
-        with holding(texts):
-            if write_baseline is not None:
-                _write_baseline(report, write_baseline)
-            elif add_noqa:
-                _add_noqa(report, before)
-            would_change = diff and _show_diff(report, unsafe_fixes)
-        _say_problems(report)
-        return max(exit_code(report, never), int(would_change))
-    if fix:
-        report, fixed = _fix(report, before, lambda: (stamps(), lint()), unsafe_fixes)
+    can_fix = _can_fix(configs)
+    say = _say_nothing if silent else _say
+
+    def lint(held: Mapping[str, bytes]) -> Report:
+        log = say if verbose else None
+        return fxlint.check(paths, config=configs, log=log, sources=held)
+
     with holding(texts):
-        colored = output_file is None and _wants_color(color or "auto")
-        options = _options(_rules_of(report, paths, configs), show_graph=bool(show_graph), color=colored)
-        _write(report, "statistics" if statistics else output_format or "full", options, output_file)
-    _say_problems(report)
+        linted = stamps(find_files(paths, configs).paths) if fix or add_noqa is not None else {}
+        changes = fixed(lint, texts, can_fix=can_fix, unsafe=unsafe_fixes) if fix or diff else Changes(lint(texts))
+        if write_baseline is not None or add_noqa is not None or diff:
+            if write_baseline is not None:
+                _write_baseline(changes.report, write_baseline, say)
+            elif add_noqa is not None:
+                changes = suppressed(changes.report, add_noqa)
+                write(changes, linted)
+                many = len(changes.applied) != 1
+                say(f"{len(changes.applied)} {'findings are' if many else 'finding is'} suppressed by a comment now")
+            else:
+                _show_diff(changes, can_fix, say, unsafe=unsafe_fixes)
+                if show_fixes:
+                    _say_fixes(changes, say)
+            _say_problems(changes.outcome, say)
+            return max(exit_code(changes.outcome, never), int(diff and bool(changes.after)))
+        if fix and not write(changes, linted):
+            changes.report = lint(texts)
+        report = changes.outcome
+        if not fix_only and not (silent and output_file is None):
+            colored = output_file is None and _wants_color(color or "auto")
+            options = _options(_rules_of(report, paths, configs), show_graph=bool(show_graph), color=colored)
+            _write(report, "statistics" if statistics else output_format or "full", options, output_file)
+    _say_problems(report, say)
     if not report.files and not report.problems and not texts:
-        _say(f"warning: no Python files in {printable(', '.join(paths))}")
+        say(f"warning: no Python files in {printable(', '.join(paths))}")
+    if show_fixes:
+        _say_fixes(changes, say)
     if not quiet:
-        _say_summary(report, fixed if fix else None)
-    code = exit_code(report, never if exit_zero else configs)
-    return max(code, int(exit_non_zero_on_fix and fixed > 0))
+        _say_summary(report, len(changes.applied) if fix else None, can_fix, say)
+    code = exit_code(report, never if exit_zero or fix_only else configs)
+    untraced = sum(module.confirmed.verdict == "not-run" for module in report.modules)
+    if require_confirm and untraced:
+        say(f"error: {untraced} of {len(report.modules)} modules were not traced, and --require-confirm asks for all")
+        return EXIT_CANNOT
+    return max(code, int(exit_non_zero_on_fix and bool(changes.applied)))
 
 
 @cli.command("rule")
@@ -333,15 +370,52 @@ def _rules_of(report: Report, paths: Sequence[str], configs: Configs) -> RuleSet
     return load_rules(tuple(dict.fromkeys(named)))
 
 
-def _say_problems(report: Report) -> None:
+def _can_fix(configs: Configs) -> Callable[[Finding], bool]:
+    """Whether the configuration of its file lets a finding be fixed."""
+    from fxlint.rules import load_rules
+    from fxlint.selection import fixable
+
+    codes: dict[Path | None, frozenset[str]] = {}
+
+    def can_fix(finding: Finding) -> bool:
+        config = configs(os.path.dirname(finding.location.path))  # noqa: PTH120
+        if config.file not in codes:
+            codes[config.file] = fixable(config, load_rules(config.rules))
+        return finding.code in codes[config.file]
+
+    return can_fix
+
+
+def _say_problems(report: Report, say: Say) -> None:
     for problem in report.problems:
-        _say(_problem(problem))
+        say(_problem(problem))
 
 
-def _say_summary(report: Report, fixed: int | None) -> None:
-    from fxlint.report.summary import summary_line
+def _say_fixes(changes: Changes, say: Say) -> None:
+    from fxlint.report.text import one_line
 
-    _say(summary_line(report) + ("" if fixed is None else f"; {fixed} fixed"))
+    for finding, suggestion in changes.applied:
+        place = f"{printable(finding.location.path)}:{finding.location.line}:{finding.location.column}"
+        say(f"fixed: {place}: {finding.code} {one_line(suggestion.text)}")
+
+
+def _say_summary(report: Report, fixed: int | None, can_fix: Callable[[Finding], bool], say: Say) -> None:
+    from fxlint.report.summary import standing, summary_line
+    from fxlint.rewrite import can_be_applied
+
+    suggested = [finding.suggestions for finding in standing(report) if can_fix(finding)]
+    safe, all_that_trace = (
+        sum(any(can_be_applied(one, unsafe=unsafe) for one in suggestions) for suggestions in suggested)
+        for unsafe in (False, True)
+    )
+    told = summary_line(report)
+    if fixed is not None:
+        told += f"; {fixed} fixed"
+    if safe:
+        told += f"; {safe} fixable with --fix"
+    if all_that_trace > safe:
+        told += f"; {all_that_trace - safe} {'more' if safe else 'fixable'} with --fix --unsafe-fixes"
+    say(told)
 
 
 def _show_files(paths: tuple[str, ...], configs: Configs) -> int:
@@ -355,7 +429,7 @@ def _show_files(paths: tuple[str, ...], configs: Configs) -> int:
     return EXIT_CANNOT if files.problems else 0
 
 
-def _write_baseline(report: Report, file: Path) -> None:
+def _write_baseline(report: Report, file: Path, say: Say) -> None:
     """Make what the report holds the baseline."""
     from fxlint.baseline import write
     from fxlint.report.summary import standing
@@ -365,83 +439,18 @@ def _write_baseline(report: Report, file: Path) -> None:
         write(file, findings)
     except OSError as error:
         raise ConfigError(f"--write-baseline: '{file}' cannot be written: {error.strerror}") from error
-    _say(f"{len(findings)} in the baseline, {printable(str(file))}")
+    say(f"{len(findings)} in the baseline, {printable(str(file))}")
 
 
-def _stamps(paths: tuple[str, ...], configs: Configs) -> dict[str, _Stamp]:
-    """What tells each file that is going to be linted from a later one of its name."""
-    from fxlint.files import find_files
+def _show_diff(changes: Changes, can_fix: Callable[[Finding], bool], say: Say, *, unsafe: bool) -> None:
+    """Print what fixing would change."""
+    from fxlint.fixing import diff
+    from fxlint.rewrite import fixes
 
-    return {path: stamp for path in find_files(paths, configs).paths if (stamp := _stamp(path)) is not None}
-
-
-def _stamp(path: str) -> _Stamp | None:
-    try:
-        found = os.stat(path)  # noqa: PTH116
-    except OSError:
-        return None
-    return found.st_ino, found.st_size, found.st_mtime_ns
-
-
-def _replace_linted(after: Mapping[str, bytes], before: Mapping[str, _Stamp]) -> None:
-    """Write files, all or none: edits to one that was saved since it was read would hit other lines."""
-    for path in after:
-        if path in before and _stamp(path) != before[path]:
-            raise RefusedEdit(f"{path}: was changed while it was linted; nothing is written")
-    for path, data in after.items():
-        replace_file(path, data)
-
-
-def _add_noqa(report: Report, before: Mapping[str, _Stamp]) -> None:
-    """Have comments suppress what the report holds, but for notebooks, which are not changed."""
-    from fxlint.project.notebook import of_cell
-    from fxlint.report.summary import standing
-    from fxlint.rewrite import changed
-    from fxlint.suppression import with_noqa
-
-    findings = [finding for finding in standing(report) if of_cell(finding.location.path)[1] is None]
-    _replace_linted(changed(with_noqa(findings)), before)
-    many = len(findings) != 1
-    _say(f"{len(findings)} {'findings are' if many else 'finding is'} suppressed by a comment now")
-
-
-def _fix(
-    report: Report,
-    before: Mapping[str, _Stamp],
-    lint: Callable[[], tuple[Mapping[str, _Stamp], Report]],
-    unsafe: bool,
-) -> tuple[Report, int]:
-    """Apply suggestions and lint again, until nothing is left to apply; the last report, and how many were applied."""
-    from fxlint.rewrite import changed, fixes
-
-    applied = 0
-    for _ in range(_MAX_ROUNDS):
-        suggestions = fixes(report.findings, unsafe=unsafe)
-        if not suggestions:
-            break
-        _replace_linted(changed(edit for suggestion in suggestions for edit in suggestion.edits), before)
-        applied += len(suggestions)
-        before, report = lint()
-    return report, applied
-
-
-def _show_diff(report: Report, unsafe: bool) -> bool:
-    """Print what fixing would change; whether there is anything."""
-    from difflib import unified_diff
-
-    from fxlint.project.buffers import content
-    from fxlint.project.source import decode
-    from fxlint.rewrite import changed, fixes
-
-    suggestions = fixes(report.findings, unsafe=unsafe)
-    after = changed(edit for suggestion in suggestions for edit in suggestion.edits)
-    for path, data in after.items():
-        old, new = (decode(raw).splitlines(keepends=True) for raw in (content(path), data))
-        _print("".join(unified_diff(old, new, path, path)))
-    left = 0 if unsafe else len(fixes(report.findings, unsafe=True)) - len(suggestions)
-    if left > 0:
-        _say(f"{left} more with --unsafe-fixes: they trace, and whether they give the same was not compared")
-    return bool(after)
+    _print("".join(diff(changes)))
+    left = 0 if unsafe else len(fixes(filter(can_fix, changes.report.findings), unsafe=True))
+    if left:
+        say(f"{left} more with --unsafe-fixes: they trace, and whether they give the same was not compared")
 
 
 def _said(given: dict[str, Any]) -> dict[str, object]:
@@ -514,6 +523,10 @@ def _width() -> int:
 def _problem(problem: Problem) -> str:
     level = "error" if problem.stage == "input" else "warning"
     return f"{level}: {placed(problem)}"
+
+
+def _say_nothing(_: str) -> None:
+    """What --silent has said."""
 
 
 def _say(line: str) -> None:

@@ -12,10 +12,12 @@ import re
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from itertools import takewhile
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any, Literal, get_args
 
+from fxlint.findings import Severity
 from fxlint.tracing import PRESETS
 
 if sys.version_info >= (3, 11):
@@ -24,10 +26,12 @@ else:
     import tomli as tomllib
 
 FailOn = Literal["error", "warning", "info", "never"]
+Confidence = Literal["conditional", "certain", "confirmed"]
 TracerValue = tuple[str, ...] | str | bool
 Format = Literal[
     "full",
     "concise",
+    "grouped",
     "json",
     "json-lines",
     "github",
@@ -68,9 +72,10 @@ class Config:
     ``root`` is the folder of the configuration file (the working directory where there is none): patterns and relative
     paths in the file start there. Patterns are written as in .gitignore. ``select``, ``extend_select`` and ``ignore``
     hold codes, prefixes of codes or names of rules, or ``ALL``; an empty ``select`` means every rule that is on by
-    default. ``ignore_noqa`` has comments silence nothing. The findings in ``baseline`` are not told. A key of
-    ``per_file_ignores`` is a pattern. ``timeout`` is in seconds per module, ``jobs`` the number of processes (None: one
-    for each processor). A key of ``instances`` and ``inputs`` is ``package.module:Class`` or
+    default. ``ignore_noqa`` has comments silence nothing. The findings in ``baseline`` are not told, nor those below
+    ``min_severity`` and ``min_confidence``. ``fixable`` and ``unfixable`` say whose suggestions are applied and whose
+    not. A key of ``per_file_ignores`` is a pattern. ``timeout`` is in seconds per module, ``jobs`` the number of
+    processes (None: one for each processor). A key of ``instances`` and ``inputs`` is ``package.module:Class`` or
     ``path/from/root.py::Class``; the values are expressions that make one, and one expression for a tuple of example
     inputs. ``concrete_args`` has the same keys, and an expression for a dictionary. What ``tracer`` says goes to
     ``fxlint/tracing.py``. ``rules`` are files with rules of the project's own, or folders of them.
@@ -87,6 +92,10 @@ class Config:
     ignore: tuple[str, ...] = ()
     ignore_noqa: bool = False
     baseline: Path | None = None
+    min_severity: Severity = "info"
+    min_confidence: Confidence = "conditional"
+    fixable: tuple[str, ...] = ("ALL",)
+    unfixable: tuple[str, ...] = ()
     per_file_ignores: Mapping[str, tuple[str, ...]] = field(default_factory=lambda: MappingProxyType({}))
     fail_on: FailOn = "warning"
     python: str | None = None
@@ -239,8 +248,12 @@ def _toml(value: object) -> str:
 
 def did_you_mean(word: str, known: Sequence[str] | Mapping[str, object]) -> str:
     """The end of an error message: the valid word nearest to ``word``."""
-    near = difflib.get_close_matches(word, known, n=1, cutoff=0)
-    return f"; did you mean '{near[0]}'?" if near else ""
+
+    def likeness(one: str) -> tuple[float, int]:
+        alike = difflib.SequenceMatcher(None, word.lower(), one.lower()).ratio()
+        return alike, sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], zip(word, one, strict=False)))
+
+    return f"; did you mean '{max(known, key=likeness)}'?" if known else ""
 
 
 def common_folder(paths: Sequence[str]) -> str:
@@ -300,11 +313,15 @@ def _jobs(value: object, _: Path) -> int:
     return value
 
 
-def _fail_on(value: object, _: Path) -> FailOn:
-    for option in get_args(FailOn):
-        if value == option:
-            return option  # type: ignore[no-any-return]
-    raise ValueError(f"must be one of {', '.join(get_args(FailOn))}")
+def _one_of(literal: Any) -> Callable[[object, Path], object]:
+    words = get_args(literal)
+
+    def read(value: object, _: Path) -> object:
+        if value not in words:
+            raise ValueError(f"must be one of {', '.join(words)}")
+        return value
+
+    return read
 
 
 def _interpreter(value: object, root: Path) -> str:
@@ -435,7 +452,11 @@ _KEYS: Mapping[str, Callable[[object, Path], object]] = {
     "ignore-noqa": _flag,
     "baseline": _file,
     "per-file-ignores": _ignores,
-    "fail-on": _fail_on,
+    "min-severity": _one_of(Severity),
+    "min-confidence": _one_of(Confidence),
+    "fixable": _strings,
+    "unfixable": _strings,
+    "fail-on": _one_of(FailOn),
     "python": _interpreter,
     "timeout": lambda value, _: seconds(value),
     "jobs": _jobs,

@@ -12,12 +12,12 @@ from typing import TYPE_CHECKING
 
 from fxlint.baseline import Compared, compare
 from fxlint.cells import Cells
-from fxlint.config import Config, ConfigError, Configs, common_folder
+from fxlint.config import Confidence, Config, ConfigError, Configs, common_folder
 from fxlint.files import Files, find_files
 from fxlint.findings import Finding, ModuleReport, Prediction, Problem, Report, Severity
 from fxlint.project.environment import interpreters, site_packages
 from fxlint.project.naming import module_name
-from fxlint.report.summary import standing
+from fxlint.report.summary import confidence, standing
 from fxlint.rules import RuleSet, load_rules
 from fxlint.selection import selection
 from fxlint.suppression import Silenced, silenced
@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from fxlint.confirm import ConfirmSettings
 
 _RANK: dict[Severity, int] = {"info": 0, "warning": 1, "error": 2}
+_CONFIDENCE: dict[Confidence, int] = {"conditional": 0, "certain": 1, "confirmed": 2}
 
 Log = Callable[[str], None]
 """Takes one line on the progress of a run."""
@@ -87,11 +88,16 @@ def _lint(files: tuple[str, ...], config: Config, elsewhere: Sequence[Path], clo
     return Report(
         files=len(files),
         modules=prediction.modules,
-        findings=compared.findings,
+        findings=tuple(finding for finding in compared.findings if _is_told(finding, config)),
         problems=(*prediction.problems, *_slips(prediction, config, files), *compared.gone),
         suppressed=silence.suppressed,
         known=compared.known,
     )
+
+
+def _is_told(finding: Finding, config: Config) -> bool:
+    sure = _CONFIDENCE[confidence(finding) or "conditional"] >= _CONFIDENCE[config.min_confidence]
+    return sure and _RANK[finding.severity] >= _RANK[config.min_severity]
 
 
 def _merged(reports: Sequence[Report], files: Files) -> Report:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import contextlib
+import errno
 import io
 import os
 import re
@@ -13,17 +14,23 @@ import tempfile
 import tokenize
 import warnings
 from collections.abc import Iterable, Sequence
+from functools import partial
 from pathlib import Path
 
 from fxlint.findings import Edit, Finding, Location, Suggestion
-from fxlint.project.buffers import content
-from fxlint.project.notebook import is_notebook, of_cell
+from fxlint.project.buffers import content, is_held
+from fxlint.project.notebook import is_notebook, of_cell, read_notebook, with_cells
 
 _LINE = re.compile(r"[^\r\n]*(?:\r\n|\r|\n|$)")
 
 
 class RefusedEdit(Exception):  # noqa: N818 - it says what the edit is
     """Edits that cannot be made: they overlap, the file is another one by now, or it would not parse afterwards."""
+
+    def __init__(self, reason: str, path: str = "") -> None:
+        super().__init__(f"{path}: {reason}" if path else reason)
+        self.reason = reason
+        self.path = path
 
 
 def applied(raw: bytes, edits: Iterable[Edit]) -> bytes:
@@ -33,6 +40,28 @@ def applied(raw: bytes, edits: Iterable[Edit]) -> bytes:
         text = raw.decode(encoding)
     except (SyntaxError, ValueError, LookupError) as error:
         raise RefusedEdit(f"could not decode: {error}") from None
+    text = _edited(text, edits)
+    _check(text)
+    try:
+        return text.encode(encoding)
+    except ValueError as error:
+        raise RefusedEdit(f"could not encode: {error}") from None
+
+
+def applied_to_cells(raw: bytes, edits: Iterable[Edit]) -> bytes:
+    """The bytes of a notebook after ``edits`` in its cells. Raises RefusedEdit."""
+    by_cell: dict[int, list[Edit]] = {}
+    for edit in edits:
+        by_cell.setdefault(of_cell(edit.location.path)[1] or 0, []).append(edit)
+    try:
+        after = with_cells(raw, {number: partial(_edited, edits=of_cell) for number, of_cell in by_cell.items()})
+        _check(read_notebook(after).text)
+    except ValueError as error:
+        raise RefusedEdit(str(error)) from None
+    return after
+
+
+def _edited(text: str, edits: Iterable[Edit]) -> str:
     rows = _LINE.findall(text)
     newline = next((row[len(row.rstrip("\r\n")) :] for row in rows if row.endswith(("\r", "\n"))), "\n")
     starts = [0]
@@ -45,21 +74,24 @@ def applied(raw: bytes, edits: Iterable[Edit]) -> bytes:
             raise RefusedEdit("the edits overlap")
         text = text[:start] + edit.text.replace("\n", newline) + text[stop:]
         end = start
+    return text
+
+
+def _check(text: str) -> None:
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
             ast.parse(text.replace("\r\n", "\n"))
-        return text.encode(encoding)
     except (SyntaxError, ValueError) as error:
         raise RefusedEdit(f"the result would not be Python: {error}") from None
 
 
-def fixes(findings: Iterable[Finding], *, unsafe: bool) -> list[Suggestion]:
+def fixes(findings: Iterable[Finding], *, unsafe: bool) -> list[tuple[Finding, Suggestion]]:
     """The first suggestion of each finding that can be applied by itself: safe ones, or all that were seen to trace.
 
     None of them shares a line with another; those that would have their turn when the file is linted again.
     """
-    chosen: list[Suggestion] = []
+    chosen: list[tuple[Finding, Suggestion]] = []
     taken: set[tuple[str, int]] = set()
     for finding in findings:
         suggestion = next((one for one in finding.suggestions if can_be_applied(one, unsafe=unsafe)), None)
@@ -67,33 +99,32 @@ def fixes(findings: Iterable[Finding], *, unsafe: bool) -> list[Suggestion]:
             places = [edit.location for edit in suggestion.edits]
             lines = {(place.path, line) for place in places for line in range(place.line, place.end_line + 1)}
             if not lines & taken:
-                chosen.append(suggestion)
+                chosen.append((finding, suggestion))
                 taken |= lines
     return chosen
 
 
 def can_be_applied(suggestion: Suggestion, *, unsafe: bool) -> bool:
-    """Whether --fix takes it: an edit and nothing else, that is safe or was at least seen to trace.
-
-    Notebooks are left alone.
-    """
+    """Whether --fix takes it: an edit and nothing else, that is safe or was at least seen to trace."""
     traced = suggestion.checked is not None and suggestion.checked.verdict == "traces"
-    files = all(not is_notebook(of_cell(edit.location.path)[0]) for edit in suggestion.edits)
-    alone = files and bool(suggestion.edits) and suggestion.concrete_args is None and suggestion.tracer is None
+    alone = bool(suggestion.edits) and suggestion.concrete_args is None and suggestion.tracer is None
     return alone and (suggestion.safe or (unsafe and traced))
 
 
 def changed(edits: Iterable[Edit]) -> dict[str, bytes]:
-    """What the files that ``edits`` name hold afterwards. Raises RefusedEdit that names the file, and OSError."""
+    """What the files that ``edits`` name hold afterwards. Raises RefusedEdit that names the file."""
     by_path: dict[str, list[Edit]] = {}
     for edit in edits:
-        by_path.setdefault(edit.location.path, []).append(edit)
+        by_path.setdefault(of_cell(edit.location.path)[0], []).append(edit)
     found: dict[str, bytes] = {}
     for path, of_file in by_path.items():
+        apply = applied_to_cells if is_notebook(path) else applied
         try:
-            found[path] = applied(content(path), of_file)
+            found[path] = apply(content(path), of_file)
         except RefusedEdit as error:
-            raise RefusedEdit(f"{path}: {error}") from None
+            raise RefusedEdit(error.reason, path) from None
+        except OSError as error:
+            raise RefusedEdit(f"cannot be read: {error.strerror}", path) from None
     return found
 
 
@@ -111,12 +142,28 @@ def _keep_owner(target: str, beside: str) -> None:
             os.chown(beside, of_target.st_uid, of_target.st_gid)
 
 
+def why_not_replaced(path: str) -> str | None:
+    """What speaks against replacing a file; None where there is nothing, or no such file yet."""
+    if is_held(path) or not os.path.isfile(path):  # noqa: PTH113
+        return None
+    found = os.stat(path)  # noqa: PTH116
+    if not (found.st_mode & 0o222 and os.access(path, os.W_OK)):  # who runs as root may write what nobody is to write
+        return "is read-only"
+    if found.st_nlink > 1:  # the other names would keep the old bytes, or belong to another project
+        return f"has {found.st_nlink - 1} more names (hard links)"
+    return None
+
+
 def replace_file(path: str, data: bytes) -> None:
     """Write a file as a whole: who reads it meanwhile, or after a crash, has the old bytes or the new ones.
 
     A symbolic link stays one, and the permissions and, for root, the owner stay. What is no regular file, such as a
-    device or a pipe, is written to and stays what it is. Raises OSError, and then the old file is untouched.
+    device or a pipe, is written to and stays what it is. Raises OSError, and then the old file is untouched: also
+    where it is read-only or has other names.
     """
+    why = why_not_replaced(path)
+    if why is not None:
+        raise PermissionError(errno.EACCES, f"it {why}", path)
     if os.path.exists(path) and not os.path.isfile(path):  # noqa: PTH110, PTH113
         Path(path).write_bytes(data)
         return

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, Final, get_args
 
-from fxlint.config import MAX_JOBS, MAX_SECONDS, MODULE, NAME, OBJECT, FailOn
+from fxlint.config import MAX_JOBS, MAX_SECONDS, MODULE, NAME, OBJECT, Confidence, FailOn
+from fxlint.findings import Severity
 from fxlint.tracing import PRESETS
 
 _TEXT: Final[Mapping[str, Any]] = {"type": "string", "minLength": 1}
@@ -34,6 +35,10 @@ _KEYS: Final[Mapping[str, tuple[str, Mapping[str, Any]]]] = {
     "rules": ("Rules of the project's own: files, or folders of them.", _TEXTS),
     "ignore-noqa": ("Report what comments suppress, too.", _FLAG),
     "baseline": ("A file of findings to live with.", _TEXT),
+    "min-severity": ("The least severity that is reported.", {"enum": list(get_args(Severity))}),
+    "min-confidence": ("How sure what is reported must be.", {"enum": list(get_args(Confidence))}),
+    "fixable": ("The rules whose suggestions --fix applies.", _TEXTS),
+    "unfixable": ("The rules whose suggestions --fix leaves alone.", _TEXTS),
     "fail-on": ("The least severity that makes exit code 1.", {"enum": list(get_args(FailOn))}),
     "python": ("The interpreter that has the project's torch, to confirm in.", _TEXT),
     "timeout": ("Seconds for tracing one module.", {"type": "number", "exclusiveMinimum": 0, "maximum": MAX_SECONDS}),

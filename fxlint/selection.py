@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import difflib
 import os
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
@@ -52,13 +53,18 @@ def selection(config: Config, rules: RuleSet) -> Selection:
     ignore = _weights(config.ignore, "ignore", rules)
     per_file = config.per_file_ignores.items()
     return Selection(
-        frozenset(code for code, weight in select.items() if weight > ignore.get(code, -1)),
+        _left(select, ignore),
         tuple(
             (GitIgnoreSpec.from_lines([pattern]), frozenset(_weights(selectors, "per-file-ignores", rules)))
             for pattern, selectors in per_file
         ),
         config.root,
     )
+
+
+def fixable(config: Config, rules: RuleSet) -> frozenset[str]:
+    """The codes of the rules whose suggestions --fix applies. Raises ConfigError for a selector that means no rule."""
+    return _left(_weights(config.fixable, "fixable", rules), _weights(config.unfixable, "unfixable", rules))
 
 
 def meant(selector: str, rules: RuleSet) -> dict[str, int]:
@@ -88,6 +94,10 @@ def _weight(selector: str, rule: Rule) -> int | None:
     if selector in (rule.code, rule.name):
         return _EXACT
     return len(selector) if rule.code.startswith(selector) else None
+
+
+def _left(select: Mapping[str, int], ignore: Mapping[str, int]) -> frozenset[str]:
+    return frozenset(code for code, weight in select.items() if weight > ignore.get(code, -1))
 
 
 def _default(rules: RuleSet) -> dict[str, int]:

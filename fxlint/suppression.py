@@ -15,6 +15,7 @@ from typing import Final
 from fxlint.findings import Confirmation, Edit, Finding, Location, Suggestion
 from fxlint.project.buffers import content
 from fxlint.project.comments import Comment, comments, logical_lines
+from fxlint.project.notebook import of_cell
 from fxlint.project.source import UnreadableSource, read_text
 from fxlint.rules import RESERVED, RuleSet
 from fxlint.selection import Selection, meant
@@ -99,8 +100,8 @@ def silenced(
     return Silenced((*kept, *told), len(findings) - len(kept))
 
 
-def with_noqa(findings: Sequence[Finding]) -> tuple[Edit, ...]:
-    """The edits that write ``# noqa: CODE`` where it silences each finding, of files that are no notebooks."""
+def with_noqa(findings: Sequence[Finding], reason: str = "") -> tuple[Edit, ...]:
+    """The edits that write ``# noqa: CODE reason`` where it silences each finding."""
     wanted: dict[tuple[str, int], set[str]] = {}
     spans: dict[str, dict[int, tuple[int, int]]] = {}
     for finding in findings:
@@ -108,10 +109,10 @@ def with_noqa(findings: Sequence[Finding]) -> tuple[Edit, ...]:
         if path not in spans:
             spans[path] = logical_lines(_text(path))
         wanted.setdefault((path, spans[path].get(line, (line, line))[1]), set()).add(finding.code)
-    return tuple(_noqa(path, line, codes) for (path, line), codes in sorted(wanted.items()))
+    return tuple(_noqa(path, line, codes, reason) for (path, line), codes in sorted(wanted.items()))
 
 
-def _noqa(path: str, line: int, codes: set[str]) -> Edit:
+def _noqa(path: str, line: int, codes: set[str], reason: str) -> Edit:
     """Add the codes to the list at the end of a line, or a new list."""
     row = _text(path).split("\n")[line - 1]
     for one in _requests(path):
@@ -120,7 +121,8 @@ def _noqa(path: str, line: int, codes: set[str]) -> Edit:
             listed = ", ".join((*one.selectors, *sorted(codes)))
             return Edit(Location(path, line, start, line, start + one.listed[1] - one.listed[0]), listed)
     end = len(row.rstrip()) + 1
-    return Edit(Location(path, line, end, line, len(row) + 1), f"  # noqa: {', '.join(sorted(codes))}")
+    comment = f"# noqa: {', '.join(sorted(codes))} {reason}".rstrip()
+    return Edit(Location(path, line, end, line, len(row) + 1), f"  {comment}")
 
 
 def _text(path: str) -> str:
@@ -132,7 +134,7 @@ def _text(path: str) -> str:
 
 def _requests(path: str) -> tuple[_Suppression, ...]:
     try:
-        if not _CONCERNED.search(content(path)):
+        if not _CONCERNED.search(content(of_cell(path)[0])):
             return ()
         return tuple(one for comment in comments(read_text(path)) for one in _in_comment(path, comment))
     except (OSError, ValueError, UnreadableSource):  # predict says why

@@ -386,6 +386,11 @@ def test_settings_can_be_shown_and_are_what_is_read_again(stages, fxlint):
     assert fxlint("model.py", "--show-settings", "--config", "again.toml")[1].splitlines()[1:] == out.splitlines()[1:]
 
 
+def test_standard_input_is_among_the_files_that_are_shown(stages, fxlint, standard_input):
+    standard_input(MODEL)
+    assert fxlint("-", "--show-files") == (0, "-\n", "")
+
+
 def test_files_can_be_shown(stages, fxlint):
     Path("gen_a.py").write_text("")
     assert fxlint(".", "--show-files", "--exclude", "gen_*.py") == (0, "model.py\n", "")
@@ -516,6 +521,130 @@ def test_diff_tells_of_suggestions_that_are_not_known_to_be_safe(stages, fxlint)
 
 
 @pytest.mark.parametrize("option", ["--fix", "--add-noqa"])
+@pytest.mark.parametrize(
+    ("spoil", "told"),
+    [
+        (lambda path: path.chmod(0o444), "is read-only; it is left as it is"),
+        (lambda path: Path("other.py").hardlink_to(path), "has 1 more names (hard links); it is left as it is"),
+    ],
+)
+def test_a_file_that_is_not_to_be_replaced_costs_itself_only(stages, fxlint, option, spoil, told):
+    Path("model.py").write_text(UNUSED)
+    Path("good.py").write_text(UNUSED)
+    spoil(Path("model.py"))
+    code, _, err = fxlint("model.py", "good.py", option)
+    assert (code, f"error: model.py: {told}\n" in err) == (2, True)
+    assert Path("model.py").read_text() == UNUSED
+    assert Path("good.py").read_text() != UNUSED
+
+
+def test_a_file_that_cannot_be_written_costs_itself_only(stages, fxlint, monkeypatch):
+    def replace_file(path, data):
+        if path == "model.py":
+            raise OSError(28, "No space left on device")
+        Path(path).write_bytes(data)
+
+    Path("model.py").write_text(UNUSED)
+    Path("good.py").write_text(UNUSED)
+    monkeypatch.setattr("fxlint.fixing.replace_file", replace_file)
+    code, out, err = fxlint("model.py", "good.py", "--fix", "--output-format", "concise")
+    assert (code, out.startswith("model.py:2:15: FX001 ")) == (2, True)
+    assert "error: model.py: cannot be written: No space left on device\n" in err
+    assert "; 1 fixed; " in err
+    assert "noqa" not in Path("good.py").read_text()
+
+
+def test_fix_only_neither_reports_nor_fails_for_what_is_left(stages, fxlint):
+    Path("model.py").write_text(UNUSED)
+    stages.finds(finding(code="FX101"))
+    code, out, err = fxlint("model.py", "--fix-only")
+    assert (code, out, "; 1 fixed" in err) == (0, "", True)
+    assert "noqa" not in Path("model.py").read_text()
+
+
+def test_show_fixes_lists_what_was_fixed(stages, fxlint):
+    Path("model.py").write_text(UNUSED)
+    told = "fixed: model.py:2:15: FX001 remove `# noqa: FX120`\n"
+    assert told in fxlint("model.py", "--diff", "--show-fixes")[2]
+    assert told in fxlint("model.py", "--fix", "--show-fixes")[2]
+    assert "fixed: " not in fxlint("model.py", "--fix", "--show-fixes")[2]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "fixed"),
+    [
+        (["--fixable", "FX1"], False),
+        (["--fixable", "FX1,unused-suppression"], True),
+        (["--unfixable", "FX0"], False),
+        (["--unfixable", "FX0", "--fixable", "FX001"], True),
+    ],
+)
+def test_rules_whose_suggestions_are_applied_can_be_chosen(stages, fxlint, arguments, fixed):
+    Path("model.py").write_text(UNUSED)
+    assert ("; 1 fixable with --fix" in fxlint("model.py", *arguments)[2]) == fixed
+    fxlint("model.py", "--fix", *arguments)
+    assert ("noqa" not in Path("model.py").read_text()) == fixed
+
+
+def test_the_summary_tells_what_is_fixable(stages, fxlint):
+    Path("model.py").write_text(UNUSED)
+    edit = Edit(Location("model.py", 1, 1, 1, 1), "import torch\n")
+    unsafe = Suggestion("rewrite", "use it", (edit,), checked=Check("traces"))
+    stages.finds(replace(finding(code="FX101"), suggestions=(unsafe,)))
+    assert fxlint("model.py")[2].endswith("; 1 fixable with --fix; 1 more with --fix --unsafe-fixes\n")
+
+
+def test_suppressing_comments_can_give_a_reason(stages, fxlint):
+    stages.finds(finding())
+    fxlint("--add-noqa=a list, really", "model.py")
+    assert Path("model.py").read_text() == MODEL.replace("len(x)", "len(x)  # noqa: FX120 a list, really")
+    assert fxlint("model.py", "-q")[0] == 0
+
+
+@pytest.mark.parametrize(
+    ("arguments", "codes"),
+    [
+        ([], ["FX101", "FX105", "FX120", "FX124"]),
+        (["--min-severity", "warning"], ["FX101", "FX105", "FX120"]),
+        (["--min-severity", "error"], ["FX101", "FX105"]),
+        (["--min-confidence", "certain"], ["FX101", "FX120", "FX124"]),
+        (["--min-confidence", "confirmed"], ["FX101"]),
+    ],
+)
+def test_what_is_less_grave_or_less_sure_can_be_left_out(stages, fxlint, arguments, codes):
+    stages.finds(
+        finding(code="FX101", status="confirmed"),
+        replace(finding(code="FX105"), certainty="conditional", depends_on=("self.pool",)),
+        finding("warning", "FX120", status="unreached"),
+        finding("info", "FX124"),
+    )
+    report = json.loads(fxlint("model.py", "--output-format", "json", *arguments)[1])
+    assert [told["code"] for told in report["findings"]] == codes
+
+
+def test_what_is_left_out_needs_its_comment_all_the_same(stages, fxlint):
+    Path("model.py").write_text(MODEL.replace("len(x)", "len(x)  # noqa: FX120"))
+    stages.finds(finding("info"))
+    assert fxlint("model.py", "--min-severity", "error")[0] == 0
+
+
+def test_a_module_that_was_not_traced_is_2_for_those_who_require_it(stages, fxlint):
+    code, _, err = fxlint("model.py", "--require-confirm", "--exit-zero")
+    assert (code, err.splitlines()[-1]) == (
+        2, "error: 1 of 1 modules were not traced, and --require-confirm asks for all"
+    )  # fmt: skip
+    stages.confirmed = Prediction((replace(NET, confirmed=Confirmed("traces")),))
+    assert fxlint("model.py", "--require-confirm")[0] == 0
+
+
+def test_silent_is_nothing_but_the_exit_code_and_the_file_that_is_asked_for(stages, fxlint):
+    stages.finds(finding(), problems=(Problem("broken.py", "could not parse"),))
+    assert fxlint("model.py", "--silent") == (2, "", "")
+    fxlint("model.py", "-s", "--output-format", "concise", "--output-file", "report.txt")
+    assert Path("report.txt").read_text() == "model.py:2:12: FX120 FX120 message (error)\n"
+
+
+@pytest.mark.parametrize("option", ["--fix", "--add-noqa"])
 def test_a_file_that_was_saved_while_it_was_linted_is_left_alone(stages, fxlint, monkeypatch, option):
     Path("model.py").write_text(UNUSED)
     stages.finds(finding(code="FX101"))
@@ -527,8 +656,8 @@ def test_a_file_that_was_saved_while_it_was_linted_is_left_alone(stages, fxlint,
         return report
 
     monkeypatch.setattr("fxlint.check", slow)
-    told = "error: model.py: was changed while it was linted; nothing is written\n"
-    assert fxlint("model.py", option) == (2, "", told)
+    code, _, err = fxlint("model.py", option)
+    assert (code, "error: model.py: was changed while it was linted; it is left as it is\n" in err) == (2, True)
     assert Path("model.py").read_text() == UNUSED + "today = 1\n"
 
 

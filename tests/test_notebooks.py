@@ -110,13 +110,56 @@ def test_other_languages_are_passed_over():
     assert fxlint.check(confirm=False).problems == ()
 
 
-def test_comments_are_not_written_into_a_notebook_and_none_is_claimed(capsys):
-    before = notebook("from torch import nn", MODEL)
+def run(*arguments: str) -> int:
+    with pytest.raises(SystemExit) as stop:
+        main(["nb.ipynb", *arguments])
+    code = stop.value.code
+    assert isinstance(code, int)
+    return code
+
+
+def test_comments_are_written_into_cells_and_all_else_stays(capsys):
+    before = notebook("%time\nfrom torch import nn", MODEL)
     Path("nb.ipynb").write_text(before)
-    with pytest.raises(SystemExit):
-        main(["nb.ipynb", "--no-confirm", "--add-noqa"])
-    assert capsys.readouterr().err == "0 findings are suppressed by a comment now\n"
-    assert Path("nb.ipynb").read_text() == before
+    run("--no-confirm", "--add-noqa")
+    assert capsys.readouterr().err == "1 finding is suppressed by a comment now\n"
+    assert Path("nb.ipynb").read_text() == before.replace('len(x)"', 'len(x)  # noqa: FX120"')
+    assert run("--no-confirm") == 0
+
+
+def test_fixes_are_shown_by_cell(capsys):
+    Path("nb.ipynb").write_text(notebook("import os", "x = 1\ny = 2  # noqa: FX101\nz = 3"))
+    assert run("--no-confirm", "--diff") == 1
+    assert capsys.readouterr().out.splitlines() == [
+        "--- nb.ipynb:cell 2", "+++ nb.ipynb:cell 2", "@@ -1,3 +1,3 @@",
+        " x = 1", "-y = 2  # noqa: FX101", "+y = 2", " z = 3",
+    ]  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("written", "after"),
+    [
+        (r'["x = 1\n",   "y = \u00e4  # noqa: FX101"]', r'["x = 1\n",   "y = \u00e4"]'),
+        (r'"x = 1\ny = 2  # noqa: FX101\n"', r'"x = 1\ny = 2\n"'),
+        (r'["s = \"\u00e4\"  # noqa: FX101"]', r'["s = \"\u00e4\""]'),
+        (r'["s = \"数\"  # noqa: FX101"]', r'["s = \"数\""]'),
+        (r'["\u0078 = 1\r\n", "y = 2  # noqa: FX101\r\n"]', r'["\u0078 = 1\r\n", "y = 2\r\n"]'),
+        ("[\n  \"x = 1\\n\",\n  \"# fxlint: ignore[FX101]\\n\",\n  \"y\"\n ]", '[\n  "x = 1\\n",\n  "y"\n ]'),
+    ],
+)
+def test_fixes_change_the_source_of_a_cell_and_no_other_byte(written, after):
+    text = '{"source": "# text", "cell_type": "markdown"}'
+    document = '{"cells" :[ ' + text + ' ,\n{"source":%s, "x" :1e3,"cell_type":"code"}], "y": [] }\t'
+    Path("nb.ipynb").write_text(document % written, encoding="utf-8", newline="")
+    run("--no-confirm", "--fix")
+    assert Path("nb.ipynb").read_text(encoding="utf-8") == document % after
+
+
+def test_a_baseline_knows_findings_in_cells(capsys):
+    Path("nb.ipynb").write_text(notebook("from torch import nn", MODEL))
+    run("--no-confirm", "--write-baseline", "base.json")
+    Path("nb.ipynb").write_text(notebook("from torch import nn", "x = 1\n" * 3, MODEL))
+    assert run("--no-confirm", "--baseline", "base.json") == 0
 
 
 @pytest.mark.torch

@@ -52,25 +52,30 @@ def suggestion(line: int, *, safe: bool = True, **more: object) -> Suggestion:
     return Suggestion("rewrite", "t", (edit(line, 1, 2, "x"),), safe=safe, **more)
 
 
+def applied_by_fix(*findings: Finding, unsafe: bool = False) -> list[Suggestion]:
+    return [suggestion for _, suggestion in fixes(findings, unsafe=unsafe)]
+
+
 def test_the_first_suggestion_that_is_safe_is_applied():
     unchecked, safe = suggestion(1, safe=False), suggestion(1)
-    assert fixes([finding(unchecked, safe)], unsafe=False) == [safe]
-    assert fixes([finding(unchecked)], unsafe=True) == []
+    assert applied_by_fix(finding(unchecked, safe)) == [safe]
+    assert applied_by_fix(finding(unchecked), unsafe=True) == []
 
 
 def test_what_traces_and_was_not_compared_is_for_those_who_ask_for_it():
     traced = suggestion(1, safe=False, checked=Check("traces"))
-    assert fixes([finding(traced)], unsafe=False) == []
-    assert fixes([finding(traced)], unsafe=True) == [traced]
+    assert applied_by_fix(finding(traced)) == []
+    assert applied_by_fix(finding(traced), unsafe=True) == [traced]
 
 
 def test_what_needs_more_than_an_edit_is_not_applied():
-    assert fixes([finding(suggestion(1, concrete_args="{}")), finding(Suggestion("leaf", "t"))], unsafe=True) == []
+    more = finding(suggestion(1, concrete_args="{}")), finding(Suggestion("leaf", "t"))
+    assert applied_by_fix(*more, unsafe=True) == []
 
 
 def test_suggestions_that_share_a_line_wait_for_the_next_round():
     first, second, third = suggestion(1), suggestion(1), suggestion(2)
-    assert fixes([finding(first), finding(second), finding(third)], unsafe=False) == [first, third]
+    assert applied_by_fix(finding(first), finding(second), finding(third)) == [first, third]
 
 
 def test_a_file_is_replaced_as_a_whole_with_its_permissions_through_a_link(tmp_path):
@@ -120,3 +125,15 @@ def test_a_file_that_cannot_be_replaced_stays_as_it_is_and_nothing_lies_about(tm
         replace_file(str(file), b"new")
     assert [path.name for path in tmp_path.iterdir()] == ["a.py"]
     assert Path(file).read_bytes() == b"old"
+
+
+@pytest.mark.parametrize(
+    "spoil", [lambda path: path.chmod(0o444), lambda path: path.with_name("b.py").hardlink_to(path)]
+)
+def test_a_file_that_is_read_only_or_has_other_names_is_not_replaced(tmp_path, spoil):
+    file = tmp_path / "a.py"
+    file.write_bytes(b"old")
+    spoil(file)
+    with pytest.raises(PermissionError):
+        replace_file(str(file), b"new")
+    assert file.read_bytes() == b"old"

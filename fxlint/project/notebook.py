@@ -6,7 +6,7 @@ import ast
 import json
 import re
 import warnings
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, Final
 
@@ -18,6 +18,9 @@ _MAGIC: Final = re.compile(
     r"\s*(?:(?P<target>[\w.]+(?:\s*,\s*[\w.]+)*)\s*=\s*)?[%!]"  # %magic, !command, and what takes their result
     r"|\s*\?|\s*[\w.]+\?{1,2}\s*$"  # ?help, help?
 )
+_BETWEEN: Final = re.compile(r"[\s,:]*")
+_ROW: Final = re.compile(r"[^\n]*\n|[^\n]+")
+_DECODER: Final = json.JSONDecoder()
 _CELL: Final = re.compile(r"(?P<path>.*\.ipynb):cell (?P<number>\d+)", re.DOTALL)
 
 
@@ -33,6 +36,13 @@ class Notebook:
         number = sum(start <= line for start in self.starts)
         return (f"{path}:cell {number}", line - self.starts[number - 1] + 1) if number else (path, line)
 
+    def cell(self, number: int) -> str:
+        """The part of the text that is a code cell. Raises ValueError where there is none of this number."""
+        if not 1 <= number <= len(self.starts):
+            raise ValueError(f"there is no cell {number}")
+        start, *end = self.starts[number - 1 : number + 1]
+        return "\n".join(self.text.split("\n")[start - 1 : end[0] - 1 if end else -1])
+
 
 def is_notebook(path: str) -> bool:
     return path.endswith(SUFFIX)
@@ -44,12 +54,76 @@ def of_cell(path: str) -> tuple[str, int | None]:
     return (found["path"], int(found["number"])) if found else (path, None)
 
 
-def lines_of_cell(raw: bytes, number: int) -> tuple[str, ...]:
-    """The lines of a code cell as they stand in the notebook. Raises ValueError where there is no such cell."""
-    cells = _cells(raw)
-    if number > len(cells):
-        raise ValueError(f"there is no cell {number}")
-    return tuple(cells[number - 1].split("\n"))
+def cells_of(raw: bytes) -> list[str]:
+    """The texts of the code cells as they stand in a notebook, none where it holds another language.
+
+    Raises ValueError for what is no notebook.
+    """
+    try:
+        data: Any = json.loads(raw)
+        cells = [_source(cell) for cell in data["cells"] if cell["cell_type"] == "code"]
+        language = data.get("metadata", {}).get("kernelspec", {}).get("language", "python")
+    except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
+        raise ValueError("it is no Jupyter notebook of version 4") from None
+    return cells if language == "python" else []
+
+
+def with_cells(raw: bytes, changes: Mapping[int, Callable[[str], str]]) -> bytes:
+    """The notebook after changes to the texts of some code cells, by number; all other bytes stay.
+
+    Raises ValueError for what is no notebook with such cells.
+    """
+    if not set(changes) <= set(range(1, len(cells_of(raw)) + 1)):
+        raise ValueError("the file is not the one that was linted")
+    text = raw.decode()
+    spans = list(_source_spans(text))
+    for number in sorted(changes, reverse=True):
+        start, end = spans[number - 1]
+        text = text[:start] + _rewritten(text[start:end], changes[number], escape=raw.isascii()) + text[end:]
+    return text.encode()
+
+
+def _source_spans(text: str) -> Iterator[tuple[int, int]]:
+    """Where in the JSON of a notebook the source of each code cell stands."""
+    start, _ = _members(text, text.index("{"))["cells"]
+    for cell, _ in _entries(text, start):
+        members = _members(text, cell)
+        if json.loads(text[slice(*members["cell_type"])]) == "code":
+            yield members["source"]
+
+
+def _members(text: str, start: int) -> dict[str, tuple[int, int]]:
+    spans = _entries(text, start)
+    return {json.loads(text[slice(*key)]): value for key, value in zip(spans, spans, strict=False)}
+
+
+def _entries(text: str, start: int) -> Iterator[tuple[int, int]]:
+    """The spans of what an array holds that starts there, or of the keys and values in turn of an object.
+
+    The text is known to be JSON.
+    """
+    at = _BETWEEN.match(text, start + 1).end()  # type: ignore[union-attr]
+    while text[at] not in "]}":
+        _, end = _DECODER.raw_decode(text, at)
+        yield at, end
+        at = _BETWEEN.match(text, end).end()  # type: ignore[union-attr]
+
+
+def _rewritten(written: str, change: Callable[[str], str], *, escape: bool) -> str:
+    """The JSON of a source after a change: the lines that stay are written as they are."""
+    source: str | list[str] = json.loads(written)
+    if isinstance(source, str):
+        return json.dumps(change(source), ensure_ascii=escape)
+    spans = list(_entries(written, 0))
+    known = {row: written[slice(*span)] for row, span in zip(source, spans, strict=True)}
+    rows = [
+        known.get(row) or json.dumps(row, ensure_ascii=escape) for row in _ROW.findall(change("".join(source)))
+    ]
+    if not spans:
+        return f"[{', '.join(rows)}]"
+    head, tail = written[: spans[0][0]], written[spans[-1][1] :]
+    between = written[spans[0][1] : spans[1][0]] if len(spans) > 1 else f",{head[1:]}"
+    return head + between.join(rows) + tail
 
 
 def read_notebook(raw: bytes) -> Notebook:
@@ -59,20 +133,10 @@ def read_notebook(raw: bytes) -> Notebook:
     """
     rows: list[str] = []
     starts: list[int] = []
-    for cell in _cells(raw):
+    for cell in cells_of(raw):
         starts.append(len(rows) + 1)
         rows += _python(cell.split("\n"))
     return Notebook("".join(f"{row}\n" for row in rows), tuple(starts))
-
-
-def _cells(raw: bytes) -> list[str]:
-    try:
-        data: Any = json.loads(raw)
-        cells = [_source(cell) for cell in data["cells"] if cell["cell_type"] == "code"]
-        language = data.get("metadata", {}).get("kernelspec", {}).get("language", "python")
-    except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
-        raise ValueError("it is no Jupyter notebook of version 4") from None
-    return cells if language == "python" else []
 
 
 def _source(cell: Any) -> str:

@@ -12,7 +12,7 @@ from pathlib import Path
 
 from fxlint.findings import Location
 from fxlint.project.buffers import content
-from fxlint.project.notebook import is_notebook, read_notebook
+from fxlint.project.notebook import is_notebook, of_cell, read_notebook
 
 _DIRECTIVE = re.compile(r"#\s*fxlint:\s*(?P<name>trace|instance|inputs)\b\s*(?:=\s*(?P<value>.+?))?\s*$")
 
@@ -79,12 +79,17 @@ class SourceFile:
 
 
 def read_text(path: str) -> str:
-    """The text of a source file, of a notebook that of its code cells. Raises OSError, ValueError, UnreadableSource."""
-    raw = content(path)
-    if not is_notebook(path):
+    """The text of a source file, of a notebook that of its code cells, or of the one that the path names.
+
+    Raises OSError, ValueError, UnreadableSource.
+    """
+    file, cell = of_cell(path)
+    raw = content(file)
+    if not is_notebook(file):
         return decode(raw)
     try:
-        return read_notebook(raw).text
+        notebook = read_notebook(raw)
+        return notebook.text if cell is None else notebook.cell(cell)
     except ValueError as error:
         raise UnreadableSource(f"could not parse: {error}") from None
 

@@ -14,9 +14,13 @@ def render(report: Report, options: Options) -> str:
 
 
 def line(finding: Finding) -> str:
-    """One finding; at the end its severity, and what the tracer says to it where it says anything."""
+    """One finding with its place."""
     place = finding.location
+    return f"{printable(place.path)}:{place.line}:{place.column}: {said(finding)}"
+
+
+def said(finding: Finding) -> str:
+    """What is found; at the end its severity, and what the tracer says to it where it says anything."""
     status = finding.confirmation.status
     proof = "" if status == "unconfirmed" else f", {status}"
-    said = f"{finding.code} {one_line(finding.message)} ({finding.severity}{proof})"
-    return f"{printable(place.path)}:{place.line}:{place.column}: {said}"
+    return f"{finding.code} {one_line(finding.message)} ({finding.severity}{proof})"

@@ -24,7 +24,8 @@ from fxlint.findings import (
 )
 from fxlint.project.notebook import of_cell
 from fxlint.report import Options
-from fxlint.report.summary import statuses, verdicts
+from fxlint.report.summary import confidence, statuses, verdicts
+from fxlint.rewrite import can_be_applied
 
 SCHEMA = 1
 
@@ -96,6 +97,7 @@ def _finding(finding: Finding) -> dict[str, Any]:
         "message": finding.message,
         "modules": list(finding.modules),
         "certainty": finding.certainty,
+        "confidence": confidence(finding),
         "depends_on": list(finding.depends_on),
         "provenance": [_step(step) for step in finding.provenance],
         "confirmation": {
@@ -106,6 +108,7 @@ def _finding(finding: Finding) -> dict[str, Any]:
             "comparison": _comparison(confirmation.comparison),
         },
         "suggestions": [_suggestion(suggestion) for suggestion in finding.suggestions],
+        "fix": _fix(finding),
     }
 
 
@@ -116,6 +119,19 @@ def _comparison(comparison: Comparison | None) -> dict[str, Any] | None:
         {"what": one.what, "mode": one.mode, "inputs": one.inputs, "said": one.said} for one in comparison.differences
     ]
     return {"inputs": list(comparison.inputs), "differences": differences, "reason": comparison.reason}
+
+
+def _fix(finding: Finding) -> dict[str, Any] | None:
+    """The suggestion that --fix applies, or with --unsafe-fixes would."""
+    for unsafe in (False, True):
+        for one in finding.suggestions:
+            if can_be_applied(one, unsafe=unsafe):
+                return {
+                    "applicability": "unsafe" if unsafe else "safe",
+                    "message": one.text,
+                    "edits": [_edit(edit) for edit in one.edits],
+                }
+    return None
 
 
 def _suggestion(suggestion: Suggestion) -> dict[str, Any]:

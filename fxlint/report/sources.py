@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from fxlint.project.buffers import content
-from fxlint.project.notebook import lines_of_cell, of_cell
+from fxlint.project.notebook import cells_of, of_cell
 from fxlint.project.source import UnreadableSource, read_text
 
 
@@ -20,7 +20,7 @@ class Sources:
         if path not in self._lines:
             try:
                 self._lines[path] = _read(path)
-            except (OSError, ValueError, UnreadableSource):
+            except (OSError, ValueError, IndexError, UnreadableSource):
                 self._lines[path] = ()
         return self._lines[path]
 
@@ -32,5 +32,5 @@ class Sources:
 
 def _read(path: str) -> tuple[str, ...]:
     file, cell = of_cell(path)
-    text = read_text(file)
-    return tuple(text.split("\n")) if cell is None else lines_of_cell(content(file), cell)
+    text = read_text(file) if cell is None else cells_of(content(file))[cell - 1]
+    return tuple(text.split("\n"))

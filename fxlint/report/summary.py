@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 
+from fxlint.config import Confidence
 from fxlint.findings import Finding, ModuleReport, PredictedVerdict, Report, Status
 
 
@@ -35,6 +36,15 @@ def statuses(report: Report) -> dict[Status, int]:
         "unreached": counts["unreached"],
         "unconfirmed": counts["unconfirmed"],
     }
+
+
+def confidence(finding: Finding) -> Confidence | None:
+    """How sure a finding is: met by the tracer, predicted for every instance, or for some; None where it is refuted."""
+    if finding.confirmation.status == "refuted":
+        return None
+    if finding.confirmation.status == "confirmed":
+        return "confirmed"
+    return "certain" if finding.certainty == "always" else "conditional"
 
 
 def standing(report: Report) -> tuple[Finding, ...]:
