@@ -173,6 +173,7 @@ def _listed(_: click.Context, __: click.Parameter, values: tuple[str, ...] | Non
 
 _CONFIG_HELP = "A configuration file instead of the nearest one, or a setting that goes before those in it."
 _FILE = click.Path(dir_okay=False, path_type=Path)
+_FOLDER = click.Path(file_okay=False, path_type=Path)
 _SELECTORS: dict[str, Any] = {"multiple": True, "callback": _listed, "metavar": "RULES"}
 _PATTERNS: dict[str, Any] = {"multiple": True, "callback": _listed, "metavar": "PATTERNS"}
 
@@ -351,14 +352,29 @@ def explain(selector: str, output_format: PageFormat, color: Color | None) -> in
 
 @cli.command("rules")
 @click.option("--output-format", type=_choice(PageFormat), default="text", help="How to print the list.")
-def list_rules(output_format: PageFormat) -> int:
-    """List all rules."""
+@click.option("--pages", "folder", type=_FOLDER, help="Write the pages of all rules here as Markdown, with an index.")
+def list_rules(output_format: PageFormat, folder: Path | None) -> int:
+    """List all rules, or write their pages."""
     from fxlint import pages
     from fxlint.rules import load_rules
 
+    rules = load_rules(load().rules)
+    if folder is not None:
+        _write_pages(pages.files(rules), folder)
+        return 0
     write = {"text": pages.listing, "markdown": pages.table, "json": pages.as_json}
-    _print(write[output_format](load_rules(load().rules)))
+    _print(write[output_format](rules))
     return 0
+
+
+def _write_pages(pages: Mapping[str, str], folder: Path) -> None:
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        for name, text in pages.items():
+            replace_file(str(folder / name), text.encode("utf-8"))
+    except OSError as error:
+        raise ConfigError(f"--pages: '{folder}' cannot be written: {error.strerror}") from error
+    _say(f"{len(pages)} pages in {printable(str(folder))}")
 
 
 def _rules_of(report: Report, paths: Sequence[str], configs: Configs) -> RuleSet:

@@ -234,15 +234,15 @@ def shown(config: Config) -> str:
     for key in _KEYS:
         value = getattr(config, key.replace("-", "_"))
         if isinstance(value, Mapping):
-            listed = (f"{_toml(name)} = {_toml(one)}" for name, one in value.items())
+            listed = (f"{toml(name)} = {toml(one)}" for name, one in value.items())
             tables += ["", f"[{key}]", *listed]
         else:
-            rows.append(f"# {key} is not set" if value is None else f"{key} = {_toml(value)}")
+            rows.append(f"# {key} is not set" if value is None else f"{key} = {toml(value)}")
     return "".join(f"{row}\n" for row in (*rows, *tables))
 
 
-def _toml(value: object) -> str:
-    """Text, numbers, flags and lists of text look in TOML as they do in JSON."""
+def toml(value: object) -> str:
+    """A setting in TOML; text, numbers, flags and lists of text look there as they do in JSON."""
     return json.dumps(value, ensure_ascii=False, default=str).replace("\x7f", "\\u007f")  # only paths are no JSON
 
 

@@ -3,19 +3,31 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from io import StringIO
-from typing import Any
+from itertools import groupby
+from types import MappingProxyType
+from typing import Any, Final
 
 from fxlint.rules import Example, Rule
+
+FAMILIES: Final[Mapping[str, str]] = MappingProxyType(
+    {
+        "FX0": "Comments",
+        "FX1": "What does not trace",
+        "FX2": "What traces, and leaves a graph that is not the model",
+        "FX3": "Code around graphs",
+        "FX4": "Patterns",
+    }
+)
+"""What the rules are about, by the beginning of their codes."""
 
 
 def markdown(rule: Rule) -> str:
     """The page of one rule."""
-    level = rule.severity if rule.default else f"{rule.severity}, off by default"
     parts = [
         f"# {rule.name} ({rule.code})",
-        f"{rule.summary}." + (f" Severity: {level}." if rule.events else ""),
+        f"{rule.summary}." + (f" Severity: {_level(rule)}." if rule.events else ""),
         *_names(rule),
         f"## Why\n\n{rule.why}",
         *([f"## What happens\n\n{rule.tracer}"] if rule.tracer else []),
@@ -24,6 +36,10 @@ def markdown(rule: Rule) -> str:
         *(_example("Right", example) for example in rule.good),
     ]
     return "\n\n".join(parts) + "\n"
+
+
+def _level(rule: Rule) -> str:
+    return rule.severity if rule.default else f"{rule.severity}, off by default"
 
 
 def _names(rule: Rule) -> Iterator[str]:
@@ -43,10 +59,34 @@ def _example(what: str, example: Example) -> str:
     return f"## {what}: {example.name.replace('_', ' ')}\n\n```python\n{example.code}```\n{files}".rstrip()
 
 
+_HEAD: Final = ("| code | name | severity | what it finds |", "|---|---|---|---|")
+
+
 def table(rules: Iterable[Rule]) -> str:
     """A Markdown table of rules."""
     rows = [f"| {rule.code} | {rule.name} | {rule.severity} | {rule.summary} |" for rule in rules]
-    return "\n".join(["| code | name | severity | what it finds |", "|---|---|---|---|", *rows]) + "\n"
+    return "\n".join([*_HEAD, *rows]) + "\n"
+
+
+def family(rule: Rule) -> str:
+    return FAMILIES.get(rule.code[:3], "Rules of the project")
+
+
+def files(rules: Iterable[Rule]) -> dict[str, str]:
+    """The pages by the names of their files: ``index.md``, and one page for each rule, named after its code."""
+    pages = {f"{rule.code}.md": markdown(rule) for rule in rules}
+    return {"index.md": _index(rules), **pages}
+
+
+def _index(rules: Iterable[Rule]) -> str:
+    """A table for each family, with links to the pages."""
+    parts = ["# Rules"]
+    for name, members in groupby(rules, family):
+        rows = [
+            f"| [{rule.code}]({rule.code}.md) | {rule.name} | {_level(rule)} | {rule.summary} |" for rule in members
+        ]
+        parts.append("\n".join([f"## {name}\n", *_HEAD, *rows]))
+    return "\n\n".join(parts) + "\n"
 
 
 def listing(rules: Iterable[Rule]) -> str:

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from pathlib import Path
 from typing import Any, Final, get_args
 
-from fxlint.config import MAX_JOBS, MAX_SECONDS, MODULE, NAME, OBJECT, Confidence, FailOn
+from fxlint.config import MAX_JOBS, MAX_SECONDS, MODULE, NAME, OBJECT, Confidence, Config, FailOn, toml
 from fxlint.findings import Severity
 from fxlint.tracing import PRESETS
 
@@ -81,6 +82,39 @@ _KEYS: Final[Mapping[str, tuple[str, Mapping[str, Any]]]] = {
         {"type": "object", "propertyNames": _CLASS, "additionalProperties": _TEXT},
     ),
 }
+
+
+def reference() -> str:
+    """A Markdown table of the keys, with their defaults."""
+    defaults = {key: getattr(Config(Path()), key.replace("-", "_")) for key in _KEYS}
+    rows = ["| key | value | default | what it says |", "|---|---|---|---|"]
+    for key, (said, types) in _KEYS.items():
+        rows.append(f"| `{key}` | {_form(types)} | {_default(defaults[key])} | {said} |")
+    return "\n".join(rows) + "\n"
+
+
+def _form(types: Mapping[str, Any]) -> str:
+    """What a value looks like, in words."""
+    if "enum" in types:
+        return ", ".join(f"`{word}`" for word in types["enum"])
+    if "anyOf" in types:
+        return " or ".join(map(_form, types["anyOf"]))
+    if types["type"] == "array":
+        return f"list of {_form(types['items'])}"
+    if "properties" in types:
+        return "table with " + ", ".join(f"`{key}`" for key in types["properties"])
+    if types["type"] == "object":
+        inner = types.get("additionalProperties")
+        return f"table of {_form(inner)}" if inner else "table"
+    return _WORDS[types["type"]]
+
+
+_WORDS: Final = {"string": "text", "boolean": "`true` or `false`", "number": "a number", "integer": "a whole number"}
+
+
+def _default(value: object) -> str:
+    """A default as TOML has it; nothing for what is not set and for what is empty."""
+    return f"`{toml(value)}`" if value or value is False else ""
 
 
 def schema() -> dict[str, Any]:
