@@ -12,7 +12,7 @@ import pytest
 from fxlint.config import DEFAULT_EXCLUDE, Config, ConfigError, load, override, parse
 from fxlint.findings import Finding, Location
 from fxlint.rules import Rule, RuleSet
-from fxlint.schema import schema
+from fxlint.schema import reference, schema
 from fxlint.selection import selection
 
 PYPROJECT = "[tool.fxlint]\nignore = ['FX105']\n"
@@ -157,9 +157,17 @@ def test_our_section_of_pyproject_must_be_a_table(work):
         load([])
 
 
-def test_the_example_in_the_readme_is_valid_and_has_every_key():
-    readme = (Path(__file__).parents[1] / "README.md").read_text(encoding="utf-8")
-    table = tomllib.loads(readme.partition("```toml\n")[2].partition("```")[0])["tool"]["fxlint"]
+DOCUMENTED = Path(__file__).parents[1] / "docs" / "configuration.md"
+
+
+def documented() -> dict[str, object]:
+    """The example in the documentation."""
+    text = DOCUMENTED.read_text(encoding="utf-8")
+    return tomllib.loads(text.partition("```toml\n")[2].partition("```")[0])["tool"]["fxlint"]
+
+
+def test_the_documented_example_is_valid_and_has_every_key():
+    table = documented()
     parse(table, Path("/project/pyproject.toml"))
     assert {key.replace("-", "_") for key in table} == {field.name for field in fields(Config)} - {"root", "file"}
 
@@ -196,9 +204,17 @@ def validator() -> jsonschema.Draft7Validator:
     return jsonschema.Draft7Validator(schema())
 
 
-def test_the_schema_has_every_key_and_takes_the_example_in_the_readme(validator):
-    readme = (Path(__file__).parents[1] / "README.md").read_text(encoding="utf-8")
-    table = tomllib.loads(readme.partition("```toml\n")[2].partition("```")[0])["tool"]["fxlint"]
+def test_the_reference_in_the_documentation_is_that_of_the_schema():
+    text = DOCUMENTED.read_text(encoding="utf-8")
+    start = text.index("\n", text.index("<!-- reference")) + 2
+    if os.environ.get("FXLINT_UPDATE_GOLDEN"):
+        DOCUMENTED.write_text(text[:start] + reference(), encoding="utf-8")
+        pytest.fail("the reference was rewritten: read the difference")
+    assert text[start:] == reference()
+
+
+def test_the_schema_has_every_key_and_takes_the_documented_example(validator):
+    table = documented()
     assert schema()["properties"].keys() == table.keys()
     validator.validate(table)
 

@@ -1,6 +1,7 @@
 """The pages of the rules, and the commands that print them."""
 
 import json
+import re
 
 import pytest
 
@@ -77,3 +78,19 @@ def test_what_a_word_is_part_of_or_has_as_a_part_is_meant(fxlint, word, meant):
 @pytest.mark.parametrize("word", ["FX199", "E501", "zzz"])
 def test_no_other_code_is_offered_for_one_that_is_not_there(fxlint, word):
     assert fxlint("rule", word)[2] == f"error: there is no rule '{word}'; `fxlint rules` lists them\n"
+
+
+def test_the_pages_of_all_rules_are_written_with_an_index(fxlint, tmp_path):
+    code, out, err = fxlint("rules", "--pages", str(tmp_path / "pages"))
+    assert (code, out, err) == (0, "", f"{len(RULES) + 1} pages in {tmp_path / 'pages'}\n")
+    index = (tmp_path / "pages" / "index.md").read_text(encoding="utf-8")
+    for rule in RULES:
+        assert (tmp_path / "pages" / f"{rule.code}.md").read_text(encoding="utf-8") == pages.markdown(rule)
+        assert f"[{rule.code}]({rule.code}.md)" in index
+    assert re.findall("^## .*", index, re.MULTILINE) == [f"## {name}" for name in pages.FAMILIES.values()]
+
+
+def test_a_place_where_no_pages_can_be_is_one_error(fxlint, tmp_path):
+    (tmp_path / "file").write_text("")
+    said = f"error: --pages: '{tmp_path / 'file' / 'pages'}' cannot be written: Not a directory\n"
+    assert fxlint("rules", "--pages", str(tmp_path / "file" / "pages")) == (2, "", said)

@@ -3,6 +3,7 @@
 import json
 import os
 import re
+import runpy
 import subprocess
 import sys
 from pathlib import Path
@@ -11,7 +12,7 @@ import pytest
 
 ROOT = Path(__file__).parents[1]
 README = ROOT / "README.md"
-SESSION = re.compile(r"(<!-- session.*?-->\n```console\n)(.*?)(```\n)", re.DOTALL)
+SESSION = re.compile(r"(<!-- session.*?-->\n```console\n\$ fxlint ([^\n]*)\n)(.*?)(```\n)", re.DOTALL)
 
 FINDINGS = {
     ("fixtures/quickstart/vision/attention.py", 17, "FX120"),
@@ -54,13 +55,23 @@ def test_confirmed():
 
 @pytest.mark.torch
 def test_the_session_in_the_readme_is_what_fxlint_prints():
-    path = "fixtures/quickstart/vision/blocks.py"
-    printed = fxlint(path)
     text = README.read_text(encoding="utf-8")
     shown = SESSION.search(text)
     assert shown, "the README has no session"
-    session = f"$ fxlint {path}\n{printed.stdout}{printed.stderr}"
+    printed = fxlint(*shown[2].split())
+    session = printed.stdout + printed.stderr
     if os.environ.get("FXLINT_UPDATE_GOLDEN"):
-        README.write_text(text[: shown.start(2)] + session + text[shown.end(2) :], encoding="utf-8")
+        README.write_text(text[: shown.start(3)] + session + text[shown.end(3) :], encoding="utf-8")
         pytest.fail("the README was rewritten: read the difference")
-    assert shown[2] == session
+    assert shown[3] == session
+
+
+@pytest.mark.torch
+def test_the_picture_in_the_readme_shows_what_fxlint_prints():
+    picture = runpy.run_path(str(ROOT / "docs" / "picture.py"))
+    drawn, file = picture["draw"](), picture["PICTURE"]
+    if os.environ.get("FXLINT_UPDATE_GOLDEN"):
+        file.write_text(drawn, encoding="utf-8")
+        pytest.fail("the picture was drawn anew: look at it")
+    assert f"]({file.relative_to(ROOT).as_posix()})" in README.read_text(encoding="utf-8")
+    assert picture["words"](file.read_text(encoding="utf-8")) == picture["words"](drawn)
