@@ -184,7 +184,10 @@ class Finding:
 
 @dataclass(frozen=True, slots=True)
 class Predicted:
-    """The static verdict of a root; ``reason`` says why it is unknown."""
+    """The static verdict of a root; ``reason`` says why it is unknown.
+
+    ``depends_on`` are the conditions of its failures, also where the defaults of its constructor have decided.
+    """
 
     verdict: PredictedVerdict
     first: Location | None = None

@@ -105,7 +105,7 @@ def _predict_file(vm: Machine, path: str, assembly: Assembly) -> Iterator[Proble
     vm.reset()
     try:
         for root in find_roots(vm, scope):
-            assembly.add(trace_root(vm, root))
+            assembly.add(trace_root(vm, root), partial(trace_root, vm, root, usual=True))
     except Exception as error:  # one file's surprise costs no other file its result
         yield Problem(path, f"{FAULT}: {type(error).__name__}: {error}")
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Final
 
@@ -29,9 +29,15 @@ class Assembly:
         self._findings: dict[tuple[str, Location], Finding] = {}
         self.modules: list[ModuleReport] = []
 
-    def add(self, run: Run) -> None:
+    def add(self, run: Run, usual: Callable[[], Run]) -> None:
+        """``usual`` runs the same root with the defaults that stand: they decide what depends on options."""
         root = run.root.root
-        self.modules.append(ModuleReport(root, _verdict(run, self._rules, self._linted)))
+        predicted = _verdict(run, self._rules, self._linted)
+        if predicted.verdict == "depends":
+            decided = _verdict(usual(), self._rules, self._linted)
+            if decided.verdict in {"fails", "traces"}:
+                predicted = replace(predicted, verdict=decided.verdict, first=decided.first)
+        self.modules.append(ModuleReport(root, predicted))
         for event in run.events:
             rule = self._rules.get(event.kind)
             if rule is None or event.swallowed or (event.kind.startswith(SILENT) and not self._is_told(run, event)):

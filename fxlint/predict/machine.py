@@ -150,6 +150,7 @@ class Machine:
         self.generators: dict[ast.AST, bool] = {}
         self.names_in: dict[ast.AST, frozenset[str]] = {}
         self.assigned_in: dict[ast.AST, frozenset[str]] = {}
+        self.standing: dict[Hashable, bool] = {}  # defaults that nothing in the linted code departs from
         self.local_reads = 0  # of names whose meaning depends on the root
 
     # -- a root -------------------------------------------------------------------------------------------------

@@ -55,14 +55,14 @@ def unbound(vm: Machine, frame: Frame, name: str) -> str | None:
     """
     if name in frame.outer_names or frame.scope.find(name) is not None:
         return None
-    if frame.function is not None and name in _assigned(vm, frame.function.node):
+    if frame.function is not None and name in assigned(vm, frame.function.node):
         return "UnboundLocalError"
     bindings = frame.scope.module.index.bindings.get(name, ())
     lacking = bool(bindings) and all(b.needs and _lacks(vm, b, frame.scope.module) for b in bindings)
     return "NameError" if lacking else None
 
 
-def _assigned(vm: Machine, function: ast.AST) -> frozenset[str]:
+def assigned(vm: Machine, function: ast.AST) -> frozenset[str]:
     """The local variables of a function that its body binds by assignments and loops alone."""
     if function not in vm.assigned_in:
         plain: set[str] = set()

@@ -11,13 +11,26 @@ from fxlint.project.index import ModuleIndex
 from fxlint.project.source import SourceFile
 
 
+@dataclass(frozen=True, slots=True)
+class Around:
+    """The function that a call stands in, and the class that this is a method of."""
+
+    function: ast.FunctionDef | None = None
+    owner: ast.ClassDef | None = None
+
+
 @dataclass(eq=False, slots=True)
 class Sites:
-    """Calls in a file: by the name that is called, that their result is assigned to, of the list that holds it."""
+    """Calls in a file: by the name that is called, by that of the attribute that is, by the name that their result is
+    assigned to, by that of the list that holds it; and what they give, by the names of their keywords.
+    """
 
     calls: dict[str, list[ast.Call]] = field(default_factory=dict)
+    attributes: dict[str, list[ast.Call]] = field(default_factory=dict)
     assigned: dict[str, list[ast.Call]] = field(default_factory=dict)
     held: dict[str, list[ast.Call]] = field(default_factory=dict)
+    keywords: dict[str, list[tuple[ast.Call, ast.expr]]] = field(default_factory=dict)
+    around: dict[ast.Call, Around] = field(default_factory=dict)
 
 
 @dataclass(eq=False, slots=True)

@@ -8,19 +8,20 @@ from typing import Final
 
 from fxlint.predict import classes, evaluate
 from fxlint.predict.machine import Machine, OutOfBudget, PathEnd, Unwind
-from fxlint.predict.scopes import Frame, ModuleScope, Scope, Sites
+from fxlint.predict.scopes import Around, Frame, ModuleScope, Scope, Sites
 from fxlint.predict.values import UNKNOWN, Class, External, Function, Instance, Sequence, Unknown, Value, join_all
 from fxlint.project.tree import children
 
 MAX_LAYERS: Final = 3
+FunctionNode = ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda
 
 
 def layers_given(vm: Machine, cls: Class, init: Function) -> dict[str, Value]:
     """By parameter name, the modules that calls of the class in its file give for parameters without a default."""
     wanted = _without_default(init)
     found: dict[str, list[Instance]] = {}
-    for call in _sites(cls.module).calls.get(cls.name, ()) if wanted else ():
-        for name, node in _bound(call, init):
+    for call in of(cls.module).calls.get(cls.name, ()) if wanted else ():
+        for name, node in bound(call, init.node):
             kinds = found.setdefault(name, [])
             for made in _made(cls.module, node) if name in wanted and len(kinds) < MAX_LAYERS else ():
                 layer = _layer(vm, cls.module, made)
@@ -32,7 +33,7 @@ def layers_given(vm: Machine, cls: Class, init: Function) -> dict[str, Value]:
 def any_given(vm: Machine, cls: Class) -> Value:
     """Any of the modules that calls of the class in its file give by position."""
     kinds: list[Instance] = []
-    for call in _sites(cls.module).calls.get(cls.name, ()):
+    for call in of(cls.module).calls.get(cls.name, ()):
         for made in (made for node in call.args for made in _made(cls.module, node)):
             layer = _layer(vm, cls.module, made) if len(kinds) < MAX_LAYERS else None
             if layer is not None and not any(_is_same(layer.cls, other.cls) for other in kinds):
@@ -49,22 +50,37 @@ def _without_default(init: Function) -> frozenset[str]:
     return frozenset(parameter.arg for parameter in (*required, *keywords, *star))
 
 
-def _sites(module: ModuleScope) -> Sites:
+def of(module: ModuleScope) -> Sites:
     """The calls in a file, looked up once."""
     if module.sites is None:
-        module.sites = Sites()
-        pending: list[ast.AST] = [module.source.tree]
-        for node in pending:
-            pending += children(node)
-            if isinstance(node, ast.Call) and isinstance(node.func, ast.Name):
-                module.sites.calls.setdefault(node.func.id, []).append(node)
-            elif isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr == "append":
-                _add(module.sites.held, node.func.value, node.args)
+        module.sites = found = Sites()
+        pending: list[tuple[ast.AST, Around]] = [(module.source.tree, Around())]
+        for node, around in pending:
+            if isinstance(node, ast.FunctionDef):
+                inner = Around(node, around.owner if around.function is None else None)
+            else:
+                inner = Around(None, node) if isinstance(node, ast.ClassDef) else around
+            pending += [(child, inner) for child in children(node)]
+            if isinstance(node, ast.Call):
+                _note(found, node, around)
             elif isinstance(node, ast.Assign):
                 for target in node.targets:
-                    _add(module.sites.assigned, target, [node.value])
-                    _add(module.sites.held, target, _elements(node.value))
+                    _add(found.assigned, target, [node.value])
+                    _add(found.held, target, _elements(node.value))
     return module.sites
+
+
+def _note(found: Sites, call: ast.Call, around: Around) -> None:
+    found.around[call] = around
+    if isinstance(call.func, ast.Name):
+        found.calls.setdefault(call.func.id, []).append(call)
+    elif isinstance(call.func, ast.Attribute):
+        found.attributes.setdefault(call.func.attr, []).append(call)
+        if call.func.attr == "append":
+            _add(found.held, call.func.value, call.args)
+    for keyword in call.keywords:
+        if keyword.arg is not None:
+            found.keywords.setdefault(keyword.arg, []).append((call, keyword.value))
 
 
 def _add(found: dict[str, list[ast.Call]], target: ast.expr, values: list[ast.expr]) -> None:
@@ -82,38 +98,45 @@ def _made(module: ModuleScope, node: ast.expr) -> list[ast.Call]:
     if isinstance(node, ast.Call):
         return [node]
     if isinstance(node, ast.Starred):
-        return _sites(module).held.get(node.value.id, [])[-MAX_LAYERS:] if isinstance(node.value, ast.Name) else []
-    return _sites(module).assigned.get(node.id, [])[:MAX_LAYERS] if isinstance(node, ast.Name) else []
+        return of(module).held.get(node.value.id, [])[-MAX_LAYERS:] if isinstance(node.value, ast.Name) else []
+    return of(module).assigned.get(node.id, [])[:MAX_LAYERS] if isinstance(node, ast.Name) else []
 
 
-def _bound(call: ast.Call, init: Function) -> Iterator[tuple[str, ast.expr]]:
-    """The arguments of the call by the names of the constructor's parameters, as far as the call spells them out."""
-    parameters = init.node.args
-    names = [parameter.arg for parameter in (*parameters.posonlyargs, *parameters.args)][1:]
-    for position, node in enumerate(call.args):
-        if isinstance(node, ast.Starred):
+def bound(call: ast.Call, node: FunctionNode, skip: int = 1) -> Iterator[tuple[str, ast.expr]]:
+    """The arguments of the call by the names of the function's parameters, as far as the call spells them out.
+
+    ``skip`` are the parameters that the call does not give, such as ``self``.
+    """
+    parameters = node.args
+    names = [parameter.arg for parameter in (*parameters.posonlyargs, *parameters.args)][skip:]
+    for position, given in enumerate(call.args):
+        if isinstance(given, ast.Starred):
             if parameters.vararg is not None and position >= len(names):
-                yield parameters.vararg.arg, node
+                yield parameters.vararg.arg, given
             break
         if position < len(names):
-            yield names[position], node
+            yield names[position], given
         elif parameters.vararg is not None:
-            yield parameters.vararg.arg, node
+            yield parameters.vararg.arg, given
     for keyword in call.keywords:
         if keyword.arg is not None:
             yield keyword.arg, keyword.value
 
 
-def _layer(vm: Machine, module: ModuleScope, node: ast.Call, lists: bool = True) -> Instance | None:
-    """The module that the argument makes; of the local names in it only lists of modules are known."""
-    variables = _lists(vm, module, node) if lists else {}
+def evaluated(vm: Machine, module: ModuleScope, node: ast.expr, variables: dict[str, Value]) -> Value:
+    """The value of an expression in a file, with these local names, before anything runs."""
     with vm.detached(), vm.uncharged():
         frame = Frame(Scope(module, vars=variables), None, None)
         vm.frames.append(frame)
         try:
-            value = evaluate.expression(vm, frame, node)
+            return evaluate.expression(vm, frame, node)
         except (PathEnd, Unwind, OutOfBudget):
-            return None
+            return UNKNOWN
+
+
+def _layer(vm: Machine, module: ModuleScope, node: ast.Call, lists: bool = True) -> Instance | None:
+    """The module that the argument makes; of the local names in it only lists of modules are known."""
+    value = evaluated(vm, module, node, _lists(vm, module, node) if lists else {})
     return value if isinstance(value, Instance) and classes.is_module(vm, value) else None
 
 
@@ -122,7 +145,7 @@ def _lists(vm: Machine, module: ModuleScope, node: ast.Call) -> dict[str, Value]
     given = [part.value if isinstance(part, ast.Starred) else part for part in node.args]
     found: dict[str, Value] = {}
     for name in (part.id for part in given if isinstance(part, ast.Name)):
-        made = [_layer(vm, module, call, lists=False) for call in _sites(module).held.get(name, [])[-MAX_LAYERS:]]
+        made = [_layer(vm, module, call, lists=False) for call in of(module).held.get(name, [])[-MAX_LAYERS:]]
         layers = [layer for layer in made if layer is not None]
         if layers:
             found[name] = Sequence("list", [], join_all(layers))

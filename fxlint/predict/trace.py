@@ -6,7 +6,7 @@ import ast
 from dataclasses import dataclass
 from typing import Final
 
-from fxlint.predict import calls, classes, evaluate, modules, silent, sites
+from fxlint.predict import calls, classes, defaults, evaluate, modules, silent, sites
 from fxlint.predict.arguments import Arguments
 from fxlint.predict.machine import Event, Guard, Machine, OutOfBudget, PathEnd, Unwind
 from fxlint.predict.roots import RootValue
@@ -44,13 +44,16 @@ class Run:
     unknown: str | None
 
 
-def trace_root(vm: Machine, root: RootValue) -> Run:
-    """Trace a root abstractly. Never raises: what the interpreter cannot do makes the verdict unknown."""
+def trace_root(vm: Machine, root: RootValue, usual: bool = False) -> Run:
+    """Trace a root abstractly. Never raises: what the interpreter cannot do makes the verdict unknown.
+
+    ``usual``: as it is built where nobody departs from the defaults of its constructor.
+    """
     vm.reset()
     reason: str | None = None
     try:
         if isinstance(root.value, Class):
-            reason = _trace_class(vm, root.value, vm.told.concrete_args_of(root.root))
+            reason = _trace_class(vm, root.value, vm.told.concrete_args_of(root.root), usual)
         elif isinstance(root.value, Instance):
             reason = _trace_object(vm, root.value, root)
         else:
@@ -102,9 +105,9 @@ def _trace_object(vm: Machine, instance: Instance, root: RootValue) -> str | Non
 # -- the instance -----------------------------------------------------------------------------------------------------
 
 
-def _trace_class(vm: Machine, cls: Class, concrete_args: str | None) -> str | None:
+def _trace_class(vm: Machine, cls: Class, concrete_args: str | None, usual: bool = False) -> str | None:
     classes.resolve_bases(vm, cls)
-    vm.root = instance = _instance(vm, cls)
+    vm.root = instance = _instance(vm, cls, usual)
     instance.registered = True
     vm.root_module = None
     forward = classes.find(vm, cls, "forward")
@@ -121,8 +124,10 @@ def _trace_class(vm: Machine, cls: Class, concrete_args: str | None) -> str | No
     return _trace_function(vm, forward, function, instance, concrete_args)
 
 
-def _instance(vm: Machine, cls: Class) -> Instance:
-    """An object of the class, built with arguments that are not known; defaults are what they probably are."""
+def _instance(vm: Machine, cls: Class, usual: bool) -> Instance:
+    """An object of the class, built with arguments that are not known; defaults are what they probably are, and surely
+    where the usual object is asked for and they stand.
+    """
     instance = Instance(cls, open=not cls.complete, expression=cls.name)
     frame = Frame(Scope(cls.module), None, None)
     vm.frames.append(frame)
@@ -130,9 +135,10 @@ def _instance(vm: Machine, cls: Class) -> Instance:
     with vm.untraced():
         try:
             if isinstance(init, Function):
-                calls.run_function(vm, init, _unknown_arguments(vm, init, instance), cls.node)
-                if isinstance(init.wrapped, Function) and not instance.attributes:  # it is called in a way not seen
-                    calls.run_function(vm, init.wrapped, _unknown_arguments(vm, init.wrapped, instance), cls.node)
+                calls.run_function(vm, init, _unknown_arguments(vm, init, instance, usual), cls.node)
+                inner = init.wrapped
+                if isinstance(inner, Function) and not instance.attributes:  # it is called in a way that is not seen
+                    calls.run_function(vm, inner, _unknown_arguments(vm, inner, instance, usual), cls.node)
             elif init is not None:
                 calls.call(vm, frame, init, Arguments([instance], extra=UNKNOWN), cls.node)
             else:
@@ -146,22 +152,17 @@ def _instance(vm: Machine, cls: Class) -> Instance:
     return instance
 
 
-def _unknown_arguments(vm: Machine, function: Function, receiver: Instance) -> dict[str, Value]:
+def _unknown_arguments(vm: Machine, function: Function, receiver: Instance, usual: bool) -> dict[str, Value]:
     assert isinstance(receiver.cls, Class)
     given = sites.layers_given(vm, receiver.cls, function)
     parameters = function.node.args
     named = [*parameters.posonlyargs, *parameters.args]
-    variables: dict[str, Value] = {}
-    offset = len(named) - len(function.defaults)
-    for position, parameter in enumerate(named):
-        if position == 0:
-            variables[parameter.arg] = receiver
-        else:
-            default = function.defaults[position - offset] if position >= offset else given.get(parameter.arg)
-            variables[parameter.arg] = Unknown(likely=default)
-    for parameter in parameters.kwonlyargs:
-        default = function.keyword_defaults.get(parameter.arg) or given.get(parameter.arg)
-        variables[parameter.arg] = Unknown(likely=default)
+    optional = (parameter.arg for parameter in named[len(named) - len(function.defaults) :])
+    own = {**dict(zip(optional, function.defaults, strict=True)), **function.keyword_defaults}
+    known = {n: v for n, v in own.items() if usual and defaults.stands(vm, receiver.cls, function, n, v)}
+    variables: dict[str, Value] = {named[0].arg: receiver} if named else {}
+    for name in (parameter.arg for parameter in (*named[1:], *parameters.kwonlyargs)):
+        variables[name] = known.get(name) or Unknown(likely=own.get(name) or given.get(name))
     if parameters.vararg is not None:
         name = parameters.vararg.arg
         rest = Unknown(likely=given[name]) if name in given else UNKNOWN

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import ast
 import os
+import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
+from typing import Final
 
 from fxlint.project.buffers import content
 from fxlint.project.source import SourceFile, UnreadableSource, read
@@ -229,6 +231,9 @@ def _asks_environment(test: ast.expr) -> bool:
     return isinstance(container, (ast.Name, ast.Attribute)) and ast.unparse(container) in {"os.environ", "environ"}
 
 
+_CALLED: Final = re.compile(rb"\b(_*[A-Z]\w*)\(")
+
+
 class Project:
     """Modules by dotted name: the linted files, and on demand others on the search path (source only)."""
 
@@ -240,6 +245,7 @@ class Project:
         self._linted: dict[str, str] = {}
         self._names: dict[str, str] = {}
         self._paths = {os.path.abspath(path): path for path in paths}
+        self._callers: dict[str, list[str]] | None = None
         self.size = 0  # characters of source that are held as syntax trees
         for path in paths:
             folder, name = module_name(Path(path))
@@ -322,6 +328,19 @@ class Project:
         word = name.encode()
         definitions = (b"class " + word, b"def " + word, b"\n" + word, b"import " + word)
         return b"import *" in raw or any(definition in raw for definition in definitions)
+
+    def callers(self, name: str) -> Sequence[str]:
+        """The linted modules whose text calls something of that name, which begins with a capital letter."""
+        if self._callers is None:
+            self._callers = {}
+            for path, module in self._names.items():
+                try:
+                    called = set(_CALLED.findall(content(path)))
+                except OSError:
+                    continue
+                for word in called:
+                    self._callers.setdefault(word.decode(), []).append(module)
+        return self._callers.get(name, ())
 
     def _find(self, name: str) -> tuple[str, bool] | None:
         relative = name.split(".")

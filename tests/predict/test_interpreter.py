@@ -253,7 +253,7 @@ class TestConditions:
                     x = -x
                 return self.act(x)  # maybe
         """
-        check(tmp_path, source, "depends")
+        check(tmp_path, source, "fails")
 
     def test_a_class_that_is_compared_with_one(self, tmp_path):
         source = """
@@ -319,7 +319,7 @@ class TestNames:
     def test_an_attribute_that_only_one_configuration_has(self, tmp_path, test, verdict):
         source = f"""
         class Net(nn.Module):
-            def __init__(self, width=0):
+            def __init__(self, width):
                 super().__init__()
                 if width > 0:
                     self.cond = nn.Linear(width, width)
@@ -382,7 +382,7 @@ class TestNames:
             def forward(self, x):
                 return self.gate(x)
         """
-        check(tmp_path, source, "depends")
+        check(tmp_path, source, "fails")
 
 
 class TestNumpy:
@@ -804,7 +804,7 @@ class TestCalls:
                 if last is not None:
                     self.add_module("last", last)
         """
-        check(tmp_path, source, "depends")
+        check(tmp_path, source, "fails")
 
     def test_modules_that_are_not_registered(self, tmp_path):
         check(tmp_path, forward("return nn.ReLU()(x)  # error"), "fails")
@@ -1772,7 +1772,7 @@ def test_what_takes_the_place_of_an_argument_that_is_not_given_is_the_default(tm
                     return self.processor(x)
                 return self.processor(x, time=time)  # maybe
         """,
-        "depends",
+        "fails",
     )
 
 
@@ -1817,7 +1817,7 @@ def test_membership_of_a_proxy_in_what_is_not_known_depends_on_what_that_is(tmp_
                     x = x * 2
                 return x
         """,
-        "depends",
+        "fails",
     )
 
 
@@ -2026,3 +2026,115 @@ def test_a_file_that_is_gone_by_now_is_a_problem_and_the_rest_is_predicted(tmp_p
     prediction = predict([str(tmp_path / "gone.py"), str(path)], RULES)
     assert [problem.message for problem in prediction.problems] == ["could not read: No such file or directory"]
     assert [module.predicted.verdict for module in prediction.modules] == ["traces"]
+
+
+class TestDefaultsThatStand:
+    """Where a verdict is left to options of the constructor, their defaults decide, unless code departs from one."""
+
+    LAYERS = """
+    class Net(nn.Module):
+        def __init__(self, width, padding=""):
+            super().__init__()
+            self.padding = padding
+
+        def forward(self, x):
+            return x[: len(x)] if self.padding == "same" else x  # maybe
+
+    class Outer(nn.Module):
+        def __init__(self, mode="", flag=False, **options):
+            super().__init__()
+            self.net = {made}
+
+        def forward(self, x):
+            return x
+    """
+
+    @pytest.mark.parametrize(
+        "made",
+        [
+            "nn.Identity()",
+            "Net(2)",
+            "Net(4, '')",
+            "Net(2, padding=mode)",
+            "Net(2, **options)",
+            "nn.Conv2d(2, 2, 3, padding='same')",
+        ],
+    )
+    def test_one_that_nothing_departs_from(self, tmp_path, made):
+        predicted = check(tmp_path, self.LAYERS.replace("{made}", made), "traces")
+        assert predicted.depends_on == ("self.padding == \"same\"",)
+        assert predicted.first is None
+
+    @pytest.mark.parametrize(
+        "made",
+        [
+            "Net(2, 'same')",
+            "Net(2, padding='same' if flag else '')",
+            "Net(2, padding=options.get('padding'))",
+            "Net(2, **dict(options))",
+            "Net(*options.values())",
+            "make(Net, padding='same')",
+            "make(Net, dict(padding='same'))",
+            "Net(2, padding=mode), Outer('same')",
+        ],
+    )
+    def test_another_value_in_a_call_or_for_a_keyword_that_may_reach_it(self, tmp_path, made):
+        check(tmp_path, self.LAYERS.replace("{made}", made), "depends")
+
+    @pytest.mark.parametrize(("given", "verdict"), [("", "fails"), (", check=None", "depends")])
+    def test_a_default_that_fails(self, tmp_path, given, verdict):
+        source = f"""
+        def ask(x):
+            return x.sum() > 0
+
+        class Net(nn.Module):
+            def __init__(self, width, check=ask):
+                super().__init__()
+                self.check = check
+
+            def forward(self, x):
+                if self.check is not None and self.check(x):  # maybe
+                    x = -x
+                return x
+
+        net = Net(2{given})
+        """
+        check(tmp_path, source, verdict)
+
+    @pytest.mark.parametrize(
+        ("other", "verdict"),
+        [
+            ("from model import Net\nnet = Net(2, mode='same')", "depends"),
+            ("from model import Net\nnet = Net(2)", "traces"),
+            ("class Net: pass\nnet = Net(2, mode='same')", "traces"),
+        ],
+    )
+    def test_calls_in_other_files(self, tmp_path, other, verdict):
+        source = """
+        class Net(nn.Module):
+            def __init__(self, width, mode=""):
+                super().__init__()
+                self.mode = mode
+
+            def forward(self, x):
+                return x[: len(x)] if self.mode == "same" else x  # maybe
+        """
+        (tmp_path / "model.py").write_text(HEADER + textwrap.dedent(source))
+        (tmp_path / "other.py").write_text(HEADER + other)
+        paths = [str(tmp_path / name) for name in ("model.py", "other.py")]
+        modules = predict(paths, RULES, [tmp_path]).modules
+        assert [module.predicted.verdict for module in modules if module.root.path == paths[0]] == [verdict]
+
+    def test_a_flag_may_be_set_either_way(self, tmp_path):
+        source = """
+        class Net(nn.Module):
+            def __init__(self, pool=False):
+                super().__init__()
+                self.pool = pool
+
+            def forward(self, x):
+                return x[: len(x)] if self.pool else x  # maybe
+
+        net = Net()
+        """
+        check(tmp_path, source, "depends")
