@@ -124,6 +124,7 @@ class _Exploration:
         places = [place for _, place in known if place is not None]
         self._goals = {goal for goal in goals if not any(_is_at(place, goal) for place in places)}
         self._idle = 0
+        self._is_new = False
         self._sites = Sites(user)
         self._learned = Learned()
         self._queued: set[tuple[Site, bool]] = set()
@@ -140,7 +141,7 @@ class _Exploration:
                 break
             plan = self._plans.popleft()
             runs += 1
-            self._idle += 1
+            self._is_new = False
             run, error = self._trace(plan)
             final = None if error is None else failed(error, self._user)
             self._caught.update(dict.fromkeys(caught(self._executed, final, self._user)))
@@ -149,7 +150,12 @@ class _Exploration:
                 self._keep(event)
             for passed in run.passed:
                 self._note_end(passed)
-            if error is None or not self._go_on(plan, run, error):
+            replaced = error is not None and self._go_on(plan, run, error)
+            if self._is_new:
+                self._idle = 0
+            elif not replaced:
+                self._idle += 1
+            if not replaced:
                 self._branch(plan, run)
         return Recording(
             list(self._events.values()),
@@ -243,7 +249,7 @@ class _Exploration:
             place = event.key[1]
             left = {goal for goal in self._goals if place is None or not _is_at(place, goal)}
             if len(left) < len(self._goals) or (event.key not in self._known and not event.collateral):
-                self._idle = 0
+                self._is_new = True
             self._goals = left
         elif known.collateral and not event.collateral:
             self._events[key] = event

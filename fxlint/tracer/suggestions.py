@@ -7,7 +7,7 @@ import linecache
 import os
 import sys
 import tokenize
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from types import FunctionType, ModuleType
 from typing import Any
 
@@ -151,11 +151,21 @@ def about_meta(message: str) -> bool:
 
 
 def _module_of(file: str) -> ModuleType:
+    for module in _modules_of([file]).values():
+        return module
+    raise CannotTryError(f"{os.path.basename(file)} was not imported")
+
+
+def _modules_of(files: Collection[str]) -> dict[str, ModuleType]:
+    """Real path -> the module that was imported from there, of some files."""
+    wanted = {real_path(file) for file in files}
+    names = {os.path.basename(file) for file in (*files, *wanted)}  # to resolve some thousand paths takes long
+    found: dict[str, ModuleType] = {}
     for module in list(sys.modules.values()):
         origin = getattr(module, "__file__", None)
-        if isinstance(origin, str) and real_path(origin) == real_path(file):
-            return module
-    raise CannotTryError(f"{os.path.basename(file)} was not imported")
+        if isinstance(origin, str) and os.path.basename(origin) in names and real_path(origin) in wanted:
+            found.setdefault(real_path(origin), module)
+    return found
 
 
 def _wrap(file: str, name: str) -> None:
@@ -166,11 +176,7 @@ def _wrap(file: str, name: str) -> None:
 
 def _rewrite(edits: Mapping[str, Sequence[Edit]], root: ModuleType) -> ModuleType:
     """Execute edited source under its modules' own names; the root's module comes last and is returned."""
-    by_file = {
-        real_path(origin): module
-        for module in list(sys.modules.values())
-        if isinstance(origin := getattr(module, "__file__", None), str)
-    }
+    by_file = _modules_of(edits)
     renewed = root
     for file, changes in sorted(edits.items(), key=lambda item: by_file.get(real_path(item[0])) is root):
         module = by_file.get(real_path(file))
@@ -217,15 +223,13 @@ def _rebind(old: ModuleType, fresh: ModuleType) -> None:
         for name, value in vars(old).items()
         if isinstance(value, (type, FunctionType)) and value.__module__ == old.__name__ and hasattr(fresh, name)
     }
+    renewed[id(old)] = fresh
     for module in list(sys.modules.values()):
         names = getattr(module, "__dict__", None)
-        if not isinstance(names, dict) or module is old:
+        if not isinstance(names, dict) or module is old or renewed.keys().isdisjoint(map(id, names.values())):
             continue
         for name, value in list(names.items()):
-            if value is old:
-                names[name] = fresh
-            elif id(value) in renewed:
-                names[name] = renewed[id(value)]
+            names[name] = renewed.get(id(value), value)
 
 
 def _same_candidate(candidate: Candidate, module: ModuleType, root: Mapping[str, Any]) -> Candidate:

@@ -52,8 +52,8 @@ class Builder:
     """Fresh instances of one candidate, so that no trace sees what another one left behind.
 
     The first one is as the expression made it; where building takes long the later ones are copies of it, made before
-    it was handed out. An object of the user's, which an expression only names, is never handed out itself: tracing may
-    leave a Proxy in it.
+    it was handed out. They share what ``_layers`` says. An object of the user's, which an expression only names, is
+    never handed out itself: tracing may leave a Proxy in it.
     """
 
     def __init__(self, candidate: Candidate, user: UserCode, device: str) -> None:
@@ -69,7 +69,7 @@ class Builder:
     def __call__(self) -> Root:
         """Raises CannotBuildError where the instance cannot be made or cannot be traced."""
         if self._pristine is not None:
-            return copied(self._pristine) or self._pristine
+            return copied(self._pristine, _layers(self._pristine)) or self._pristine
         started = time.monotonic()
         prebuilt = len(_prebuilt)
         made = self._made()
@@ -97,12 +97,17 @@ class Builder:
         return made
 
 
-def copied(module: torch.nn.Module) -> torch.nn.Module | None:
-    """A copy, None of a module that cannot be copied."""
+def copied(module: torch.nn.Module, shared: Iterable[torch.nn.Module] = ()) -> torch.nn.Module | None:
+    """A copy with the ``shared`` modules themselves in it; None of a module that cannot be copied."""
     try:
-        return copy.deepcopy(module)
+        return copy.deepcopy(module, {id(one): one for one in shared})
     except Exception:
         return None
+
+
+def _layers(module: torch.nn.Module) -> list[torch.nn.Module]:
+    """The layers of torch in a module, which are most of it: no trace leaves anything behind in them."""
+    return [one for one in module.modules() if type(one).__module__.startswith("torch.nn.") and not one._modules]
 
 
 def prebuild(texts: Iterable[str], seconds: float) -> None:
