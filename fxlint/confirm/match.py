@@ -75,9 +75,14 @@ class Matched:
 
 
 def match(findings: Sequence[Finding], traces: Mapping[str, Trace], is_about: IsAbout = _overlapping) -> Matched:
-    """Judge every finding by the traces of its roots (root id -> trace)."""
+    """Judge every finding by the traces of its roots (root id -> trace).
+
+    A root that meets what was predicted for others only becomes one of them.
+    """
     by_root: dict[str, list[int]] = {}
+    by_family: dict[tuple[str, str], list[int]] = {}
     for number, finding in enumerate(findings):
+        by_family.setdefault((finding.location.path, family_of(finding)), []).append(number)
         for root in finding.modules if family_of(finding) not in MET_BY_RUNNING else ():
             by_root.setdefault(root, []).append(number)
     proofs: dict[int, dict[str, Met]] = {}
@@ -86,38 +91,37 @@ def match(findings: Sequence[Finding], traces: Mapping[str, Trace], is_about: Is
         numbers = by_root.get(root, [])
         for met in trace.met:
             hits = _best([(number, findings[number]) for number in numbers], met, is_about)
+            if not hits and _is_news(met, trace) and met.place is not None and met.family is not None:
+                others = by_family.get((met.place.path, met.family), [])
+                hits = [number for number in others if is_about(findings[number].location, met.place)]
             for number in hits:
                 proofs.setdefault(number, {}).setdefault(root, met)
             if not hits:
                 unpredicted.append((root, met))
     beside = _beside_each_other(findings)
-    judged = tuple(
-        replace(
-            finding,
-            confirmation=_judge_by_running(finding, traces, beside)
-            if family_of(finding) in MET_BY_RUNNING
-            else _judge(finding, traces, proofs.get(number, {}), is_about),
-        )
-        for number, finding in enumerate(findings)
-    )
-    return Matched(judged, tuple(unpredicted))
+    judged = []
+    for number, finding in enumerate(findings):
+        met_in = proofs.get(number, {})
+        finding = replace(finding, modules=tuple(dict.fromkeys((*finding.modules, *met_in))))
+        if family_of(finding) in MET_BY_RUNNING:
+            said = _judge_by_running(finding, traces, beside)
+        else:
+            said = _judge(finding, traces, met_in, is_about)
+        judged.append(replace(finding, confirmation=said))
+    return Matched(tuple(judged), tuple(unpredicted))
 
 
 def _best(findings: Iterable[tuple[int, Finding]], met: Met, is_about: IsAbout) -> list[int]:
-    """The findings that an event proves: those that fit it best, and at the same place those of a family that is met
-    under other names.
-    """
+    """The findings that an event proves: those that fit it best, and of a family that is met under other names."""
     fitting = list(findings)
     scores = {number: _score(finding, met, is_about) for number, finding in fitting}
     best = max(scores.values(), default=0.0)
     if best < 1:
         return []
-    places = {finding.location for number, finding in fitting if scores[number] == best}
     return [
         number
         for number, finding in fitting
-        if scores[number] == best
-        or (scores[number] >= 2 and finding.location in places and family_of(finding) in HEAD_FAMILIES)
+        if scores[number] == best or (scores[number] >= 2 and family_of(finding) in HEAD_FAMILIES)
     ]
 
 
@@ -167,7 +171,11 @@ def _judge(finding: Finding, traces: Mapping[str, Trace], proofs: Mapping[str, M
         return Confirmation("unreached", _of(next(iter(stopped.values())) or "", reached, finding))
     if reached:
         quiet = [root for root in reached if not stopped[root]]
-        return Confirmation("refuted", _of("it ran while tracing, and nothing happened", quiet, finding))
+        explored = [root for root in quiet if traces[root].complete]
+        if explored:
+            return Confirmation("refuted", _of("it ran while tracing, and nothing happened", explored, finding))
+        why = "it ran, and nothing happened before the recording met its bounds"
+        return Confirmation("unreached", _of(why, quiet, finding))
     return _not_met(finding, ran, reasons)
 
 
@@ -283,8 +291,8 @@ def new_findings(
     taken = {root: [finding for finding in failures if root in finding.modules] for root in traces}
     added: dict[tuple[str, Location], Finding] = {}
     for root, met in sorted(unpredicted, key=lambda item: item[1].answers):
-        if met.family is None or met.caught or met.collateral or traces[root].confirmed.verdict == "traces":
-            continue  # a failure that the code under lint catches changes the graph, but keeps nothing from tracing
+        if met.family is None or not _is_news(met, traces[root]):
+            continue
         kind = kind_of(roots[root], met)
         if kind is None or any(_says_it(finding, met, kind) for finding in taken[root]):
             continue
@@ -296,6 +304,14 @@ def new_findings(
         added[key] = finding if known is None else replace(known, modules=tuple(dict.fromkeys((*known.modules, root))))
         taken[root].append(finding)
     return tuple(added.values())
+
+
+def _is_news(met: Met, trace: Trace) -> bool:
+    """Whether an event that nobody predicted is worth a finding.
+
+    A failure that the code under lint catches changes the graph, but keeps nothing from tracing.
+    """
+    return not (met.caught or met.collateral or trace.confirmed.verdict == "traces")
 
 
 def _finding(root: str, met: Met, kind: Kind, rules: RuleSet, trace: Trace) -> Finding | None:

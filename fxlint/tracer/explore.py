@@ -79,6 +79,7 @@ class Recording:
             "caught": [one.to_json() for one in self.caught],
             "runs": self.runs,
             "complete": self.complete,
+            "missed": sorted(self.missed),
         }
 
 

@@ -43,7 +43,7 @@ import torch.fx
 from .beside import beside, modes
 from .classify import of_exception
 from .executed import Executed
-from .explore import Recording, caught, record
+from .explore import Goal, Recording, caught, record
 from .failures import failed, message_of
 from .frames import Frame, UserCode, frames_of
 from .held import hold
@@ -73,7 +73,9 @@ Spec = Mapping[str, Any]
 
 RECORDING_SHARE = 0.4
 RECORDING_SECONDS = 5.0
-"""A recording may take this share of a root's seconds, and no more than these, of processor time."""
+"""The recordings of a root may take this share of its seconds, and no more than these, of processor time."""
+ROOTS_PER_GOAL = 2
+"""What so many roots before have looked for in vain is not looked for any more."""
 MAX_TRIES = 64
 TRY_SECONDS = 20.0
 """Suggestions tried on one root, and the seconds after which no other try is begun."""
@@ -92,6 +94,8 @@ class Settings:
     tracing: Tracing = STOCK
     met: set[Key] = field(default_factory=set)
     """What the roots before met in the recordings: see ``explore.record``."""
+    missed: dict[Goal, set[Any]] = field(default_factory=dict)
+    """What they looked for and did not come to, with their ids."""
 
 
 def run_batch(batch: Spec, send: Send, orphaned: Callable[[], bool]) -> None:
@@ -238,6 +242,8 @@ def _root(root: Spec, module: ModuleType, send: Send, settings: Settings) -> Non
         stage[:] = [message.get("next", stage[0])]
         if message["kind"] == "recording":
             settings.met.update(_key_of(event) for event in message["events"])
+            for file, first, last in message["missed"]:
+                settings.missed.setdefault((file, first, last), set()).add(root["id"])
         say({**message, "allow": message.get("allow", settings.limits.seconds) + GRACE})
 
     say({"kind": "stage", "allow": settings.limits.seconds + GRACE})
@@ -274,9 +280,10 @@ def _trace_root(root: Spec, module: ModuleType, send: Send, settings: Settings) 
     reason: str | None = None
     usable: tuple[Candidate, _Way] | None = None
     tracing: Candidate | None = None
+    seconds = min(settings.limits.seconds * RECORDING_SHARE, RECORDING_SECONDS) / len(found)
     for candidate in found:
         try:
-            way = _trace_candidate(candidate, root, send, settings)
+            way = _trace_candidate(candidate, root, send, settings, seconds)
             usable = usable or (candidate, way)
             tracing = tracing or (candidate if way.traces else None)
         except CannotBuildError as error:
@@ -385,7 +392,8 @@ def _try_all(root: Spec, candidate: Candidate, way: _Way, module: ModuleType, se
         send({**outcome, "kind": "suggestion", "suggestion": suggestion["id"]})
 
 
-def _trace_candidate(candidate: Candidate, root: Spec, send: Send, settings: Settings) -> _Way:
+def _trace_candidate(candidate: Candidate, root: Spec, send: Send, settings: Settings, seconds: float) -> _Way:
+    """``seconds`` are for the recording."""
     build, done, executed = _stock(candidate, root, settings, send)
     way = _Way(
         frozenset((frame.file, frame.line) for frame in executed.frames()),
@@ -397,7 +405,7 @@ def _trace_candidate(candidate: Candidate, root: Spec, send: Send, settings: Set
     swallowed = caught(executed, done.error, settings.user)
     recording = Recording()
     if done.error is not None or swallowed or _does_math(done):  # else a recording goes the very same way
-        recording = _recorded(candidate, build, executed, root, settings)
+        recording = _recorded(candidate, build, executed, root, settings, seconds)
         settings.met.update(event.key for event in recording.events)  # the next instance need not come to it again
     recording.caught = list(dict.fromkeys([*swallowed, *recording.caught]))
     ran = [frame.to_json() for frame in executed.frames()]
@@ -412,18 +420,19 @@ def _does_math(done: Stock) -> bool:
     return any(getattr(node.target, "__module__", None) == "math" for node in nodes)
 
 
-def _recorded(candidate: Candidate, build: Builder, executed: Executed, root: Spec, settings: Settings) -> Recording:
-    seconds = min(settings.limits.seconds * RECORDING_SHARE, RECORDING_SECONDS)
-    goals = [(os.path.realpath(file), first, last) for file, first, last in root["goals"]]
-    recording = record(
-        build, settings.user, executed, seconds, known=settings.met, goals=goals, tracing=settings.tracing
-    )
-    if build.device != "cpu" and recording.missed and any(about_meta(end.message) for end in recording.ended):
-        on_cpu = Builder(candidate, settings.user, "cpu")
+def _recorded(
+    candidate: Candidate, build: Builder, executed: Executed, root: Spec, settings: Settings, seconds: float
+) -> Recording:
+    listed = [(os.path.realpath(file), first, last) for file, first, last in root["goals"]]
+    goals = [goal for goal in listed if len(settings.missed.get(goal, ())) < ROOTS_PER_GOAL]
+    bounds: dict[str, Any] = {"known": settings.met, "goals": goals, "tracing": settings.tracing}
+    started = time.process_time()
+    recording = record(build, settings.user, executed, seconds, **bounds)
+    left = seconds - (time.process_time() - started)
+    was_meta = build.device != "cpu" and any(about_meta(end.message) for end in recording.ended)
+    if was_meta and recording.missed and left > seconds / 2:  # enough to come as far again
         with contextlib.suppress(CannotBuildError):
-            return record(
-                on_cpu, settings.user, executed, seconds, known=settings.met, goals=goals, tracing=settings.tracing
-            )
+            return record(Builder(candidate, settings.user, "cpu"), settings.user, executed, left, **bounds)
     return recording
 
 

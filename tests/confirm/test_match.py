@@ -151,6 +151,11 @@ class TestWithoutAnEvent:
         assert judged.confirmation.status == "unreached"
         assert "bounds" in judged.confirmation.reason
 
+    def test_the_recording_met_its_bounds_after_it_ran(self):
+        (judged,) = match([finding("bool.if", 5)], {ROOT: trace(executed=self.RAN, complete=False)}).findings
+        assert judged.confirmation.status == "unreached"
+        assert "bounds" in judged.confirmation.reason
+
     def test_no_instance(self):
         nothing = Trace(Confirmed("not-run", "its constructor needs width"))
         (judged,) = match([finding("bool.if", 5)], {ROOT: nothing}).findings
@@ -256,6 +261,19 @@ class TestTheErrorShown:
 def test_an_event_that_no_finding_predicts_is_handed_back():
     event = met("bool", 6)
     assert match([finding("bool.if", 5)], {ROOT: trace(event)}).unpredicted == ((ROOT, event),)
+
+
+def test_what_is_predicted_for_another_module_is_no_second_finding():
+    other = "net.py::Other"
+    matched = match([finding("bool.if", 5)], {ROOT: trace(met("bool", 5)), other: trace(met("bool", 5))})
+    assert [one.modules for one in matched.findings] == [(ROOT, other)]
+    assert matched.unpredicted == ()
+
+
+def test_a_star_on_traced_arguments_proves_what_is_said_of_the_star_and_of_the_call():
+    star = finding("iter.star", 5, 14, 20)
+    call = finding("signature.variadic", 5, 5, 20)
+    assert statuses([star, call], {ROOT: trace(met("iter", 5, 5, 20))}) == ["confirmed", "confirmed"]
 
 
 def test_what_a_stand_in_may_be_to_blame_for_proves_what_was_predicted_and_nothing_new():

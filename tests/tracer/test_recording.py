@@ -4,6 +4,8 @@ import sys
 
 import pytest
 
+from fxlint.tracer import explore
+
 pytestmark = pytest.mark.torch
 
 MET = {
@@ -279,6 +281,16 @@ def test_a_recording_ends_soon_after_it_has_met_what_it_looks_for(net):
     some = made.record(goals=[(made.path, made.line("goal"), made.line("goal"))])[0].runs
     more = made.record(goals=[("elsewhere.py", 1, 1)])[0].runs
     assert some < more
+
+
+def test_a_run_that_only_finds_what_to_guard_next_is_no_idle_one(net):
+    calls = "\n".join(f"x = x + [1, 2, 3][x.size({n})]" for n in range(explore.QUIET + 2))
+    first, made = (net(f"{calls}\nreturn {{len(x)}}  # last") for _ in range(2))
+    met = [event for event in first.record()[0].events if event.family == "index"]
+    known = [("index", (made.path, *event.frames[-1].place[1:])) for event in met]
+    recording, _ = made.record(known=known)
+    assert len(met) > explore.QUIET
+    assert ("len", made.line("last")) in [(event.family, made.innermost(event)) for event in recording.events]
 
 
 def test_a_branch_with_what_is_looked_for_goes_first(net):

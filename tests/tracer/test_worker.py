@@ -190,6 +190,25 @@ def test_several_instances_of_one_root(work):
     ]
 
 
+def test_what_two_roots_have_looked_for_in_vain_is_not_looked_for_by_the_next(work):
+    """Without conditions that nobody has met before, the first two go on for the goal alone."""
+    conditions = "".join(f"\n            if x[{n}] > 0:\n                x = x + {n}" for n in range(30))
+    text = f"""
+    class Net(nn.Module):
+        def forward(self, x):{conditions}
+            return x
+
+    class Second(Net):
+        pass
+
+    class Third(Net):
+        pass
+    """
+    asked = [root(name, goals=[["elsewhere.py", 1, 1]]) for name in ("Net", "Second", "Third")]
+    first, second, third = (message["runs"] for message in of_kind(work({"net.py": text}, asked), "recording"))
+    assert third < second <= first
+
+
 def test_a_module_that_cannot_live_on_the_meta_device(work):
     text = """
     class Net(nn.Module):
