@@ -148,6 +148,12 @@ class TestPages:
             assert len(line) <= 120
 
     @each_rule
+    def test_all_rules_speak_with_one_voice(self, rule: Rule):
+        assert not re.search(r"values? that (is|are) traced", rule.summary), "that is a traced value"
+        assert rule.fix[0].isupper(), "what to do begins with what to do: a verb, or the case that it is for"
+        assert rule.message[0] == "`" or rule.message[0].islower(), "a message goes on after the place and the code"
+
+    @each_rule
     def test_prose_is_made_of_whole_sentences(self, rule: Rule):
         for text in (rule.why, rule.tracer, rule.fix):
             assert text.endswith(".")
