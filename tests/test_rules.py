@@ -26,7 +26,7 @@ RULES = load_rules()
 VOCABULARY = {
     "suppression": "unused",
     "silent": "none isinstance hasattr identity swallowed random constant training state attribute append unused "
-    "context decorator gradient checkpoint text copy key device switch method hook",
+    "context decorator manager gradient checkpoint text copy key device switch method hook buffer computed alias guard",
     "bool": "if while ternary match assert not and_or compare in flag minmax call param_shape",
     "iter": "for comprehension call star unpack in",
     "kwargs": "unpack",
@@ -106,7 +106,8 @@ ANOTHER_TYPE = {"set_of_tensors", "generator"}
 PROVED_OTHERWISE = {
     "functional_dropout": "graphs", "auxiliary_result": "graphs", "generation": "graphs", "output_doubled": "graphs",
     "in_place_product": "event", "checkpointed_block": "event", "printed": "event", "name_from_a_size": "event",
-    "input_follows_the_model": "event", "skip_connection": "event",
+    "skip_connection": "event", "manager_that_is_an_object": "event",
+    "weight_normalised_by_a_hook": "graphs",
 }  # fmt: skip
 """Bad examples of graphs that differ in what no call with example inputs shows: how it is known."""
 

@@ -23,6 +23,8 @@ def judged(event: str, of_result: bool, trace: Trace, together: int) -> Confirma
     if event == "silent.training" and trace.modes:
         return _of_modes(trace)
     met = "it traces, and this is not in the result" if of_result else "it ran while tracing"
+    if trace.confirmed.verdict == "fails":
+        met = f"{met}, which fails elsewhere"
     proof: Proof = "graphs" if of_result else "event"
     if comparison is None:
         return Confirmation("confirmed", met, proof=proof)

@@ -12,6 +12,7 @@ from fxlint.predict.arguments import Arguments
 from fxlint.predict.machine import Guard, Machine
 from fxlint.predict.scopes import Frame
 from fxlint.predict.values import (
+    HELD_TENSOR,
     MAYBE,
     PROXY,
     REAL_TENSOR,
@@ -251,6 +252,8 @@ def as_seen(vm: Machine, owner: Instance, value: Value, node: ast.AST) -> Value:
         return Traced(Origin(vm.frame.source, node, None, "parameter"))
     if vm.tracing and isinstance(value, Union) and any(isinstance(o, Tensor) and o.parameter for o in value.options):
         return Union([as_seen(vm, owner, option, node) for option in value.options], value.likely)
+    if value is REAL_TENSOR and vm.tracing and owner.attributes.born < vm.begun:
+        return HELD_TENSOR
     return value
 
 

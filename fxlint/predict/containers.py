@@ -6,7 +6,7 @@ import ast
 from collections.abc import Hashable
 from typing import Any, Final
 
-from fxlint.predict import attributes, calls, classes, evaluate, library, names
+from fxlint.predict import attributes, calls, classes, evaluate, library, names, silent
 from fxlint.predict.machine import Machine
 from fxlint.predict.scopes import Frame
 from fxlint.predict.values import (
@@ -68,6 +68,7 @@ def iterate(
     if isinstance(value, Union):
         return _iterate_union(vm, frame, value, node, kind)
     if isinstance(value, Tensor):
+        silent.read(vm, value, node)
         return Sequence("tuple", [], REAL_TENSOR)
     if isinstance(value, Unknown):
         calls.refuse_default_none(vm, value, node)
@@ -308,6 +309,8 @@ def item(vm: Machine, frame: Frame, container: Value, key: Value, node: ast.AST)
     if isinstance(container, Instance):
         return _instance_item(vm, frame, container, key, node)
     if isinstance(container, Tensor):
+        if not may_be_traced(key) and not holds_traced(key):
+            return silent.derived(vm, (container,), node)
         return library.operation(vm, "getitem", [container, key], node)
     if isinstance(container, Union):
         return calls.each(vm, container.options, lambda option: item(vm, frame, option, key, node), node)

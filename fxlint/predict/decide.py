@@ -16,7 +16,6 @@ from fxlint.predict.values import (
     FALSE,
     MAYBE,
     NONE,
-    REAL_TENSOR,
     TRUE,
     UNKNOWN,
     Bound,
@@ -155,6 +154,7 @@ def truth(vm: Machine, frame: Frame, value: Value, node: ast.AST, kind: str) -> 
             return NO
         likely = None if value.likely is None else truth(vm, frame, value.likely, node, kind).truth
         return Verdict(None, likely, answered=value.answered)
+    silent.read(vm, value, node)
     return EITHER
 
 
@@ -379,7 +379,7 @@ def equal(vm: Machine, frame: Frame, op: ast.cmpop, left: Value, right: Value, n
     if isinstance(left, Const) and isinstance(right, Const):
         return evaluate.fold(_ORDER[type(op)], left, right)
     if isinstance(left, Tensor) or isinstance(right, Tensor):
-        return REAL_TENSOR
+        return silent.compared_tensors((left, right))
     if isinstance(left, Sequence) or isinstance(right, Sequence):
         traced_item = _compared_item(left, right)
         if traced_item is not None:

@@ -8,14 +8,13 @@ import re
 from collections.abc import Callable
 from typing import Any, Final
 
-from fxlint.predict import attributes, calls, classes, containers, decide, library, names, told
+from fxlint.predict import attributes, calls, classes, containers, decide, library, names, silent, told
 from fxlint.predict.machine import Machine
 from fxlint.predict.scopes import Frame, Scope
 from fxlint.predict.values import (
     FALSE,
     MAYBE,
     NONE,
-    REAL_TENSOR,
     TRUE,
     UNKNOWN,
     Const,
@@ -227,7 +226,7 @@ def binary(vm: Machine, frame: Frame, op: ast.operator, left: Value, right: Valu
     if may_be_traced(left) or may_be_traced(right):
         return MAYBE
     if isinstance(left, Tensor) or isinstance(right, Tensor):
-        return REAL_TENSOR
+        return silent.derived(vm, (left, right), node)
     if isinstance(left, Const) and isinstance(right, Const):
         if (left.value is None) != (right.value is None):
             vm.event("raise.type", node, exception="TypeError")
@@ -313,7 +312,7 @@ def _unary(vm: Machine, frame: Frame, node: ast.UnaryOp) -> Value:
     if isinstance(value, Const):
         return fold(_UNARY[type(node.op)], value)
     if isinstance(value, Tensor):
-        return REAL_TENSOR
+        return silent.derived(vm, (value,), node)
     if may_be_traced(value):
         return MAYBE
     likely = likely_of(value)

@@ -198,7 +198,8 @@ def measured(
         if args.may_hold_traced():
             return MAYBE
         silent.called(vm, name, node)
-        return _plain(name, outcome, constant_self)
+        result = _plain(name, outcome, constant_self)
+        return silent.derived(vm, args.values(), node) if result is REAL_TENSOR else result
     return _apply(vm, name, outcome, args, node, constant_self)
 
 
@@ -360,12 +361,15 @@ def method(vm: Machine, frame: Frame, receiver: Value, name: str, args: Argument
 
 
 def _tensor_method(vm: Machine, receiver: Tensor, name: str, args: Arguments, node: ast.AST) -> Value:
-    silent.tensor_method(vm, name, args.holds_traced(), node)
+    silent.tensor_method(vm, receiver, name, args.holds_traced(), node)
     if not args.holds_traced():
         if args.may_hold_traced():
             return MAYBE
         plain = calltable.call(f"torch.Tensor.{name}", [], constant_self=True, release=vm.facts.release)
-        return REAL_TENSOR if plain.result == "unknown" else _plain(name, plain, constant_self=True)
+        result = REAL_TENSOR if plain.result == "unknown" else _plain(name, plain, constant_self=True)
+        if result is REAL_TENSOR and not name.endswith("_"):
+            return silent.derived(vm, (receiver,), node)
+        return result
     return measured(vm, f"torch.Tensor.{name}", args, node, constant_self=True)
 
 
@@ -974,6 +978,8 @@ def _converted(name: str, function: Callable[..., Any]) -> Model:
     def model(vm: Machine, frame: Frame, args: Arguments, node: ast.AST) -> Value:
         if args.holds_traced():
             return measured(vm, name, args, node)
+        for value in args.positional:
+            silent.read(vm, value, node)
         if args.positional and all(isinstance(value, Const) for value in args.positional) and not args.keywords:
             return evaluate.fold(function, *args.positional)  # type: ignore[arg-type]
         if args.positional and len(args.positional) == 1 and isinstance(args.positional[0], Unknown):
@@ -992,6 +998,12 @@ def _bool(vm: Machine, frame: Frame, args: Arguments, node: ast.AST) -> Value:
         return FALSE
     verdict = decide.truth(vm, frame, value, node, "bool.call")
     return UNKNOWN if verdict.truth is None else const(verdict.truth)
+
+
+def _is_tracing(vm: Machine, frame: Frame, args: Arguments, node: ast.AST) -> Value:
+    """True, but for ``torch.compile``: the other side of the condition is in no graph."""
+    vm.note("silent.guard", node)
+    return const(vm.tracing)
 
 
 def _print(vm: Machine, frame: Frame, args: Arguments, node: ast.AST) -> Value:
@@ -1312,6 +1324,8 @@ _MODELS: Final[dict[str, Model]] = {
     "typing.cast": _cast,
     "warnings.warn": _nothing,
     "torch.utils.checkpoint.checkpoint": _checkpoint,
+    "torch.fx._symbolic_trace.is_fx_tracing": _is_tracing,
+    "torch.fx._symbolic_trace.is_fx_symbolic_tracing": _is_tracing,
     "torch.nn.Parameter": _parameter,
     "torch.Size": _size,
     "torch.jit.script": _script,

@@ -93,7 +93,7 @@ def _key(value: Value, depth: int) -> Hashable:
         first = origin.first().kind if origin is not None else ""
         return ("T", value.default is not None, first == "parameter", value.is_parameter, value.assumed)
     if isinstance(value, Tensor):
-        return ("X", value.parameter)
+        return ("X", value.parameter, value.held)
     if isinstance(value, External):
         return ("E", value.name, value.patched)
     if isinstance(value, Globals):

@@ -7,13 +7,15 @@ depends on when and where something happens.
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Final
 
-from fxlint.predict import names
-from fxlint.predict.machine import Machine
+from fxlint.predict import evaluate, names
+from fxlint.predict.machine import Machine, PathEnd, Unwind
 from fxlint.predict.scopes import Frame
 from fxlint.predict.values import (
+    DERIVED_TENSOR,
+    REAL_TENSOR,
     TRUE,
     Class,
     External,
@@ -30,6 +32,9 @@ _RANDOM: Final = frozenset(
     "torch.rand torch.randn torch.randint torch.randperm torch.normal torch.bernoulli torch.multinomial "
     "torch.rand_like torch.randn_like torch.randint_like torch.poisson".split()
 )
+_NUMBERS: Final = frozenset({"item", "tolist", "numpy"})
+_HOOKING: Final = frozenset({"weight_norm", "spectral_norm"})
+"""Functions of ``torch.nn.utils`` that compute a parameter in a hook that runs before forward."""
 _RANDOM_MODULES: Final = ("random.", "numpy.random.")
 _CONTEXTS: Final = frozenset(
     "torch.no_grad torch.enable_grad torch.inference_mode torch.set_grad_enabled torch.autocast torch.amp.autocast "
@@ -56,10 +61,12 @@ def called(vm: Machine, name: str, node: ast.AST) -> None:
         vm.note("silent.random", node, callee=name)
 
 
-def entered(vm: Machine, manager: Instance, node: ast.AST) -> None:
+def entered(vm: Machine, manager: Value, node: ast.AST) -> None:
     """``with manager``: the code in it runs within, the nodes that it records do not."""
-    if isinstance(manager.cls, External):
+    if isinstance(manager, Instance) and isinstance(manager.cls, External):
         context(vm, manager.cls.name, node)
+    else:
+        vm.note("silent.manager", node)
 
 
 def context(vm: Machine, name: str, node: ast.AST, kind: str = "silent.context") -> None:
@@ -87,8 +94,10 @@ def augmented(vm: Machine, target: ast.expr, old: Value, right: Value, node: ast
         vm.note("silent.state", node)
 
 
-def tensor_method(vm: Machine, name: str, traced: bool, node: ast.AST) -> None:
-    """A method of a real tensor: what ends with an underscore changes it."""
+def tensor_method(vm: Machine, receiver: Tensor, name: str, traced: bool, node: ast.AST) -> None:
+    """A method of a real tensor: what ends with an underscore changes it, other ones make a number of it."""
+    if name in _NUMBERS:
+        read(vm, receiver, node)
     if not name.endswith("_") or name.startswith("_"):
         return
     if traced:
@@ -102,6 +111,25 @@ def _is_kept(place: ast.expr) -> bool:
     while isinstance(place, ast.Subscript):
         place = place.value
     return isinstance(place, ast.Attribute)
+
+
+def read(vm: Machine, value: Value, node: ast.AST) -> None:
+    """The truth of a real tensor, a number made of it, or a loop over it: what the module holds now is decisive."""
+    if isinstance(value, Tensor) and value.held:
+        vm.note("silent.buffer", node)
+
+
+def derived(vm: Machine, operands: Iterable[Value], node: ast.AST) -> Tensor:
+    """The result of an operation on real tensors, of which the module may hold one: the graph gets it as it is now."""
+    given = list(operands)
+    if any(isinstance(one, Tensor) and one.held == "own" for one in given) and not isinstance(node, ast.AugAssign):
+        vm.note("silent.computed", node)
+    return compared_tensors(given)
+
+
+def compared_tensors(operands: Iterable[Value]) -> Tensor:
+    """The answer to a comparison, which somebody is going to ask for its truth."""
+    return DERIVED_TENSOR if any(isinstance(one, Tensor) and one.held for one in operands) else REAL_TENSOR
 
 
 def discarded(vm: Machine, node: ast.expr, value: Value) -> None:
@@ -147,12 +175,40 @@ def _is_argument(cls: ast.ClassDef, attribute: str) -> bool:
 def lost(vm: Machine, cls: Class) -> None:
     """What a GraphModule has no more: the methods that call the module, and the hooks of the root."""
     for member in cls.node.body:
-        if isinstance(member, ast.FunctionDef) and not member.name.startswith("_") and _calls_itself(member):
-            vm.note("silent.method", member, callee=member.name)
+        if isinstance(member, ast.FunctionDef):
+            if not member.name.startswith("_") and _calls_itself(member):
+                vm.note("silent.method", member, callee=member.name)
+            for call in _hooks_on_itself(vm, member):
+                vm.note("silent.hook", call)
     source = cls.module.source
     if "register_forward_" in source.text:
         for call in _hooks(source.tree, cls.name):
             vm.note("silent.hook", call)
+
+
+def _hooks_on_itself(vm: Machine, method: ast.FunctionDef) -> Iterator[ast.Call]:
+    """The calls in a method that give the module itself a forward hook."""
+    own = method.args.args[0].arg if method.args.args else ""
+    for call in ast.walk(method):
+        if not isinstance(call, ast.Call):
+            continue
+        if isinstance(call.func, ast.Attribute) and call.func.attr.startswith("register_forward_"):
+            if isinstance(call.func.value, ast.Name) and call.func.value.id == own:
+                yield call
+        elif call.args and isinstance(call.args[0], ast.Name) and call.args[0].id == own:
+            dotted = ast.unparse(call.func)
+            if dotted.rpartition(".")[2] in _HOOKING and _means(vm, dotted):
+                yield call
+
+
+def _means(vm: Machine, dotted: str) -> bool:
+    """Whether a name of the root's module is a function of ``torch.nn.utils``."""
+    try:
+        with vm.untraced():
+            found = evaluate.expression(vm, vm.frame, ast.parse(dotted, mode="eval").body)
+    except (PathEnd, Unwind):
+        return False
+    return isinstance(found, External) and found.name.startswith("torch.nn.utils.") and "parametriz" not in found.name
 
 
 def _calls_itself(method: ast.FunctionDef) -> bool:

@@ -7,7 +7,7 @@ import builtins
 from collections.abc import Callable, Iterable
 from typing import Any, Final
 
-from fxlint.predict import attributes, calls, classes, containers, decide, evaluate, library, names, silent
+from fxlint.predict import aliases, attributes, calls, classes, containers, decide, evaluate, library, names, silent
 from fxlint.predict.machine import Handler, Machine, PathEnd, Unwind
 from fxlint.predict.scopes import Exit, Frame, Loop
 from fxlint.predict.values import (
@@ -92,6 +92,7 @@ def _augmented(vm: Machine, frame: Frame, node: ast.AugAssign) -> bool:
             vm.event("setitem.augmented", node, origin=container.origin, exception="TypeError")
             return True
         old = containers.item(vm, frame, container, key, node.target)
+        aliases.in_place(vm, frame, node, old)
         value = evaluate.binary(vm, frame, node.op, old, right, node)
         containers.set_item(vm, frame, container, key, value, node.target)
         return True
@@ -103,6 +104,7 @@ def _augmented(vm: Machine, frame: Frame, node: ast.AugAssign) -> bool:
     if isinstance(old, Instance) and _in_place(vm, frame, old, right, node):
         return True
     silent.augmented(vm, node.target, old, right, node)
+    aliases.in_place(vm, frame, node, old)
     containers.assign(vm, frame, node.target, evaluate.binary(vm, frame, node.op, old, right, node))
     return True
 
@@ -425,12 +427,11 @@ def _entered(vm: Machine, frame: Frame, manager: Value, node: ast.AST) -> Value:
         vm.event("context.proxy", node, origin=manager.origin, exception="TypeError")
         return UNKNOWN
     if isinstance(manager, Instance):
-        enter = classes.find(vm, manager.cls, "__enter__")
-        if isinstance(enter, Function):
-            return calls.invoke(vm, frame, enter, [manager], node)
         silent.entered(vm, manager, node)
-        return manager
+        enter = classes.find(vm, manager.cls, "__enter__")
+        return calls.invoke(vm, frame, enter, [manager], node) if isinstance(enter, Function) else manager
     if isinstance(manager, Sequence) and manager.kind == "iterator":
+        silent.entered(vm, manager, node)
         return manager.items[0] if manager.items else UNKNOWN
     return UNKNOWN
 

@@ -104,9 +104,13 @@ class Unknown(Value):
 
 @dataclass(eq=False, slots=True)
 class Tensor(Value):
-    """A real tensor while tracing: a buffer, or one made without traced arguments. Its value is baked."""
+    """A real tensor while tracing: a buffer, or one made without traced arguments. Its value is baked.
+
+    ``held``: a module has it ("own"), or it was computed from one that a module has ("derived").
+    """
 
     parameter: bool = False
+    held: Literal["", "own", "derived"] = ""
 
 
 @dataclass(eq=False, slots=True)
@@ -320,6 +324,8 @@ ANSWERED_FALSE: Final = Const(False)
 UNKNOWN: Final = Unknown()
 MAYBE: Final = Unknown(maybe=True)
 REAL_TENSOR: Final = Tensor()
+HELD_TENSOR: Final = Tensor(held="own")
+DERIVED_TENSOR: Final = Tensor(held="derived")
 
 
 def const(value: object) -> Value:

@@ -58,6 +58,8 @@ def beside(
         found = [pair.compared(mode, number, one) for mode in MODES for number, one in enumerate(given)]
         if all(one is None for one in found):
             raise _CannotCompareError("it raises on copies of the inputs that it took")
+        changes = (change for event, change in _CHANGES.items() if event in root.get("silent", ()))
+        found += [pair.changed(change, given[0]) for change in dict.fromkeys(changes)]
     except (_CannotCompareError, CannotBuildError) as error:
         return _message(reason=str(error))
     except Exception as error:
@@ -184,8 +186,51 @@ class _Pair:
             found = [one for one in found if one.what not in by_chance]
         return found
 
+    def changed(self, change: Callable[[torch.nn.Module], str], inputs: Given) -> list[Difference] | None:
+        """What is different after both were changed in the same way."""
+        original, traced = _copy(self._original).eval(), (copied(self._traced) or self._traced).eval()
+        said, _ = change(original), change(traced)
+        dtype = next((one.dtype for one in original.parameters() if one.is_floating_point()), torch.get_default_dtype())
+        arguments = pytree.tree_map(lambda value: _as_is(value, dtype), self._call(inputs))
+        expected = _run(original, arguments, by_name=True, backward=False)
+        if expected.error is not None:
+            return None
+        got = _run(traced, arguments, by_name=False, backward=False)
+        if got.error is None and same(expected.outputs, got.outputs):
+            return []
+        return [Difference("outputs", "eval", 0, said)]
+
     def _run_original(self, mode: str, arguments: Mapping[str, Any], backward: bool) -> _Run:
         return _run(_copy(self._original).train(mode == "train"), arguments, by_name=True, backward=backward)
+
+
+def _other_buffers(module: torch.nn.Module) -> str:
+    """As ``load_state_dict`` would."""
+    for name, buffer in _buffers(module):
+        if name.startswith("_tensor_constant"):
+            continue  # what the graph has of its own
+        if buffer.dtype is torch.bool:
+            buffer.logical_not_()
+        else:
+            buffer.add_(1)
+    return "with other values in the buffers"
+
+
+def _double(module: torch.nn.Module) -> str:
+    module.double()
+    return "after double()"
+
+
+_CHANGES: dict[str, Callable[[torch.nn.Module], str]] = {
+    "silent.buffer": _other_buffers,
+    "silent.computed": _other_buffers,
+    "silent.device": _double,
+}
+"""What a graph may have missed shows only after a change: by event, what to do to the module and to its graph."""
+
+
+def _as_is(value: Any, dtype: torch.dtype) -> Any:
+    return value.to(dtype) if isinstance(value, torch.Tensor) and value.is_floating_point() else value
 
 
 def _copy(module: torch.nn.Module) -> torch.nn.Module:

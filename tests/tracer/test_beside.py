@@ -13,10 +13,10 @@ pytestmark = pytest.mark.torch
 
 @pytest.fixture
 def compared(source):
-    def compare(text: str, inputs: str | None = None):
+    def compare(text: str, inputs: str | None = None, silent: tuple[str, ...] = ()):
         written = source(text)
         candidate = Candidate("Net()", written.build)
-        return beside(candidate, {"inputs": inputs}, written.module, written.user(), STOCK)
+        return beside(candidate, {"inputs": inputs, "silent": silent}, written.module, written.user(), STOCK)
 
     return compare
 
@@ -82,6 +82,28 @@ class TestDifferences:
 
     def test_constants_that_are_drawn_while_tracing(self, compared):
         assert ("outputs", "eval", "") in differences(compared(net("return x + torch.rand(2)"), "(torch.ones(2),)"))
+
+
+class TestChanges:
+    """What a graph has missed may show only when the module is changed."""
+
+    @pytest.mark.parametrize(
+        ("event", "forward", "said"),
+        [
+            ("silent.buffer", "return x * 2 if self.mean.sum() > 0 else x", "with other values in the buffers"),
+            ("silent.computed", "return x - self.mean.view(1, 3)", "with other values in the buffers"),
+            ("silent.device", "return x.to(next(self.parameters()).dtype)", "after double()"),
+        ],
+    )
+    def test_outputs_differ_after_the_change_that_the_event_asks_for(self, compared, event, forward, said):
+        init = "self.register_buffer('mean', torch.zeros(3)); self.scale = nn.Parameter(torch.ones(3))"
+        text, inputs = net(forward, init), "(torch.ones(2, 3),)"
+        assert differences(compared(text, inputs)) == set()
+        assert differences(compared(text, inputs, (event,))) == {("outputs", "eval", said)}
+
+    def test_what_the_graph_reads_when_it_runs_makes_no_difference(self, compared):
+        text = net("return x - self.mean", "self.register_buffer('mean', torch.zeros(3))")
+        assert differences(compared(text, "(torch.ones(2, 3),)", ("silent.computed",))) == set()
 
 
 class TestInputs:
