@@ -114,9 +114,40 @@ def _new_tensor(site: Site) -> Iterator[Suggestion]:
         return
     if parameter is None or site.function is not parameter.function or len(node.args) != 1 or node.keywords:
         return
-    if isinstance(node.args[0], (ast.List, ast.Tuple)):
-        new = Code(f"{parameter.name}.new_tensor({site.text(node.args[0])})")
-        yield site.replacement(f"make it from `{parameter.name}`, with its dtype and device", node, new)
+    data = node.args[0]
+    if isinstance(data, (ast.List, ast.Tuple)) and all(_is_integer(site, value) for value in data.elts):
+        new = Code(f"{parameter.name}.new_tensor({site.text(data)}, dtype=torch.int64)")
+        yield site.replacement(f"make it from `{parameter.name}`, on its device", node, new)
+
+
+def _is_integer(site: Site, value: ast.expr) -> bool:
+    """Whether an expression is an integer: a size, a name for one, or computed from such without division.
+
+    Of other numbers it is not known which dtype a tensor of them gets.
+    """
+    if isinstance(value, ast.Constant):
+        return type(value.value) is int
+    if isinstance(value, ast.BinOp):
+        computed = isinstance(value.op, (ast.Add, ast.Sub, ast.Mult, ast.FloorDiv, ast.Mod))
+        return computed and _is_integer(site, value.left) and _is_integer(site, value.right)
+    return _is_size(value) or (isinstance(value, ast.Name) and _names_a_size(site, value.id))
+
+
+def _names_a_size(site: Site, name: str) -> bool:
+    """Whether all that the function binds to a name are sizes of tensors."""
+    stores = site.source.facts(site.function).stores.get(name, []) if site.function is not None else []
+    bound = [(one, site.source.statement(one)) for one in stores]
+    return bool(bound) and all(isinstance(found, ast.Assign) and _binds_size(found, one) for one, found in bound)
+
+
+def _binds_size(statement: ast.Assign, name: ast.Name) -> bool:
+    """`h = x.shape[0]`, or one of several as in `h, w = x.shape[-2:]`."""
+    value = statement.value
+    if any(target is name for target in statement.targets):
+        return _is_size(value)
+    read = value.value if isinstance(value, ast.Subscript) else value
+    of_size = isinstance(read, ast.Attribute) and read.attr == "shape"
+    return of_size or (isinstance(read, ast.Call) and _method(read) == "size" and not read.args)
 
 
 def constant(site: Site) -> Iterator[Suggestion]:

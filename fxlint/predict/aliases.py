@@ -84,9 +84,12 @@ def _holds(value: Value, old: Traced, memory: list[Origin]) -> bool:
 
 def _first_use_is_reading(body: ast.AST, node: ast.AugAssign, name: str) -> bool:
     after = (node.end_lineno or node.lineno, node.end_col_offset or 0)
-    uses = [
-        one
-        for one in ast.walk(body)
-        if isinstance(one, ast.Name) and one.id == name and (one.lineno, one.col_offset) >= after
-    ]
-    return bool(uses) and isinstance(min(uses, key=lambda one: (one.lineno, one.col_offset)).ctx, ast.Load)
+    inside = list(ast.walk(body))
+    augmented = {one.target for one in inside if isinstance(one, ast.AugAssign)}
+    uses = [one for one in inside if isinstance(one, ast.Name) and one.id == name and _position(one) >= after]
+    first = min(uses, key=_position, default=None)
+    return first is not None and (isinstance(first.ctx, ast.Load) or first in augmented)
+
+
+def _position(node: ast.Name) -> tuple[int, int]:
+    return node.lineno, node.col_offset

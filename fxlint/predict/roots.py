@@ -8,9 +8,9 @@ from dataclasses import dataclass
 from typing import Final
 
 from fxlint.findings import Root
-from fxlint.predict import classes, names
+from fxlint.predict import classes, evaluate, names
 from fxlint.predict.machine import Machine
-from fxlint.predict.scopes import ModuleScope, Scope
+from fxlint.predict.scopes import Frame, ModuleScope, Scope
 from fxlint.predict.values import Class, Function, Instance
 from fxlint.project.index import ModuleIndex
 
@@ -106,6 +106,54 @@ def _functions(vm: Machine, scope: ModuleScope, directives: Directives) -> Itera
             if isinstance(value, Function) or (isinstance(value, Instance) and classes.is_module(vm, value)):
                 inputs = next(iter(_said("inputs", lines, directives)), None)
                 yield RootValue(Root(index.source.path, name, node.lineno, "function", inputs=inputs), value, scope)
+    yield from _local_functions(vm, scope, handed)
+
+
+def _local_functions(vm: Machine, scope: ModuleScope, handed: set[str]) -> Iterator[RootValue]:
+    """Functions that are handed to the tracer by the very function that defines them, as patterns often are, and that
+    need nothing else of it.
+    """
+    for path, outer in _outermost(scope.index.source.tree):
+        given = {name for name in handed if any(isinstance(n, ast.Name) and n.id == name for n in ast.walk(outer))}
+        inner = [node for node in outer.body if isinstance(node, ast.FunctionDef) and node.name in given]
+        known = _bound_in(outer)
+        for node in inner:
+            if node.decorator_list or _read_in(node) & (known - _bound_in(node)):
+                continue
+            frame = Frame(Scope(scope), None, None)
+            value = evaluate.function(vm, frame, node)
+            root = Root(scope.index.source.path, f"{path}.<locals>.{node.name}", node.lineno, "function")
+            yield RootValue(root, value, scope)
+
+
+def _outermost(tree: ast.AST, path: str = "") -> Iterator[tuple[str, ast.FunctionDef]]:
+    """The functions of a file and the methods of its classes, with their qualified names."""
+    for node in ast.iter_child_nodes(tree):
+        if isinstance(node, ast.FunctionDef):
+            yield f"{path}{node.name}", node
+        elif isinstance(node, ast.ClassDef):
+            yield from _outermost(node, f"{path}{node.name}.")
+
+
+def _bound_in(function: ast.FunctionDef) -> set[str]:
+    """The names that a function gives a value to, its parameters among them."""
+    arguments = function.args
+    named = [*arguments.posonlyargs, *arguments.args, *arguments.kwonlyargs, arguments.vararg, arguments.kwarg]
+    return {
+        *(one.arg for one in named if one is not None),
+        *(one.id for one in ast.walk(function) if isinstance(one, ast.Name) and not isinstance(one.ctx, ast.Load)),
+        *(one.name for one in function.body if isinstance(one, (ast.FunctionDef, ast.ClassDef))),
+        *(
+            alias.asname or alias.name.partition(".")[0]
+            for one in function.body
+            if isinstance(one, (ast.Import, ast.ImportFrom))
+            for alias in one.names
+        ),
+    }
+
+
+def _read_in(function: ast.FunctionDef) -> set[str]:
+    return {one.id for one in ast.walk(function) if isinstance(one, ast.Name) and isinstance(one.ctx, ast.Load)}
 
 
 def _handed_to_tracer(index: ModuleIndex) -> set[str]:

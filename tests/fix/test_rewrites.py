@@ -104,7 +104,16 @@ LIBRARY = [
     ("raise.reached", "if not isinstance(x, torch.Tensor):\n    raise TypeError\nreturn x", "return x"),
     ("format.spec", "print(f'{x.sum():.2f}')\nreturn x", "return x"),
     ("tensor.data", "return torch.tensor(x.shape[0])", "return torch.full((), x.shape[0])"),
-    ("tensor.data", "return x / torch.tensor([x.size(0), 1])", "return x / x.new_tensor([x.size(0), 1])"),
+    (
+        "tensor.data",
+        "return x / torch.tensor([x.size(0), 1])",
+        "return x / x.new_tensor([x.size(0), 1], dtype=torch.int64)",
+    ),
+    (
+        "tensor.data",
+        "h, w = x.shape[-2:]\nreturn torch.tensor([h - 1, w])",
+        "h, w = x.shape[-2:]\nreturn x.new_tensor([h - 1, w], dtype=torch.int64)",
+    ),
 ]
 TABLE = [
     *(("len.call", *row) for row in LENGTH),

@@ -294,10 +294,7 @@ def test_the_place_of_a_crash_is_told(work):
 def test_a_module_that_cannot_be_reached(work):
     messages = work({"net.py": NET}, roots=[root("Missing"), root("make.<locals>.Net")])
     reasons = [message["reason"] for message in of_kind(messages, "ended")]
-    assert reasons == [
-        "importing net defines no Missing here",
-        "it is defined inside a function, where nothing outside can reach it",
-    ]
+    assert reasons == ["importing net defines no Missing here", "importing net defines no make here"]
 
 
 def test_memory_is_limited(work):
@@ -544,3 +541,22 @@ class TestPartsOfSuggestions:
         new = "import torch\nimport torch.nn as nn\n" + text.replace("torch.fx.wrap(math.sqrt)\n", "")
         answer = self.outcome(work, text, written_anew(tmp_path / "net.py", new))
         assert answer["verdict"] == "traces"
+
+
+def test_a_function_that_another_one_defines_is_traced_where_it_needs_nothing_of_it(work):
+    text = """
+    class Pass:
+        def rewrite(self, gm, k):
+            def pattern(x):
+                return torch.relu(x)
+
+            def scaled(x):
+                return x * k
+
+            return pattern, scaled
+    """
+    names = ["Pass.rewrite.<locals>.pattern", "Pass.rewrite.<locals>.scaled"]
+    messages = work({"net.py": text}, roots=[root(name, kind="function") for name in names])
+    assert [message["verdict"] for message in of_kind(messages, "stock")] == ["traces"]
+    reasons = [message["reason"] for message in of_kind(messages, "ended")]
+    assert reasons == [None, "it is defined inside a function, where nothing outside can reach it"]

@@ -9,7 +9,7 @@ import os
 import sys
 from collections.abc import Mapping
 from dataclasses import dataclass
-from types import ModuleType
+from types import CodeType, FunctionType, ModuleType
 from typing import Any
 
 from ..frames import real_path
@@ -73,7 +73,7 @@ def load_module(file: str, name: str, sys_path: list[str], package: bool) -> Mod
 def find(module: ModuleType, qualname: str) -> Any:
     """The object of a qualified name. Raises CannotBuildError where it cannot be reached."""
     if "<locals>" in qualname:
-        raise CannotBuildError("it is defined inside a function, where nothing outside can reach it")
+        return _local_function(module, *qualname.split(".<locals>.", 1))
     obj: Any = module
     for part in qualname.split("."):
         try:
@@ -85,3 +85,12 @@ def find(module: ModuleType, qualname: str) -> Any:
     if isinstance(obj, (staticmethod, classmethod)):
         obj = obj.__func__
     return obj
+
+
+def _local_function(module: ModuleType, outer: str, name: str) -> FunctionType:
+    """A function that another one defines: it can be made from that one's code where it needs no variable of it."""
+    found = inspect.unwrap(find(module, outer))
+    for code in found.__code__.co_consts if isinstance(found, FunctionType) else ():
+        if isinstance(code, CodeType) and code.co_name == name and not code.co_freevars:
+            return FunctionType(code, found.__globals__, name)
+    raise CannotBuildError("it is defined inside a function, where nothing outside can reach it")
