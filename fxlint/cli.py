@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, NoReturn, TypeAlias, TypeVar, get_args
 
 import click
+from click.shell_completion import CompletionItem
 
 import fxlint
 from fxlint import __version__
@@ -108,9 +109,17 @@ class _DefaultGroup(click.Group):
 
     def parse_args(self, context: click.Context, arguments: list[str]) -> list[str]:
         own = {*self.commands, "--version", "-h", "--help"}
-        if not arguments or arguments[0] not in own:
+        nothing_yet = context.resilient_parsing and not arguments  # a shell completes the first word
+        if not nothing_yet and (not arguments or arguments[0] not in own):
             arguments = ["check", *arguments]
         return super().parse_args(context, arguments)
+
+    def shell_complete(self, context: click.Context, incomplete: str) -> list[CompletionItem]:
+        inner = check.make_context("check", [], parent=context, resilient_parsing=True)
+        found = [*super().shell_complete(context, incomplete), *check.shell_complete(inner, incomplete)]
+        if not incomplete.startswith("-"):
+            found.append(CompletionItem(incomplete, type="file"))
+        return list({item.value: item for item in found}.values())
 
     def format_options(self, context: click.Context, formatter: click.HelpFormatter) -> None:
         super().format_options(context, formatter)
@@ -179,7 +188,7 @@ _PATTERNS: dict[str, Any] = {"multiple": True, "callback": _listed, "metavar": "
 
 
 @cli.command(cls=_Check)
-@click.argument("paths", nargs=-1, metavar="[PATH]...")
+@click.argument("paths", nargs=-1, metavar="[PATH]...", type=click.Path())
 @_option(
     "--output-format",
     type=_choice(Format),
@@ -327,26 +336,29 @@ def check(
 
 
 @cli.command("rule")
-@click.argument("selector", metavar="RULE")
+@click.argument("selector", metavar="RULE", required=False)
+@click.option("--all", "every", is_flag=True, help="Print the pages of all rules.")
 @click.option("--output-format", type=_choice(PageFormat), default="text", help="How to print the page.")
 @_option("--color", type=_choice(Color), help="Colour the page; the default is auto.")
-def explain(selector: str, output_format: PageFormat, color: Color | None) -> int:
+def explain(selector: str | None, every: bool, output_format: PageFormat, color: Color | None) -> int:
     """Print the page of a rule: its code or its name."""
     from fxlint import pages
     from fxlint.rules import load_rules
     from fxlint.selection import near
 
+    if every == (selector is not None):
+        raise click.UsageError("name one rule, or say --all")
     rules = load_rules(load().rules)
-    known = {word: rule for rule in rules for word in (rule.code, rule.name)}
-    if selector not in known:
-        raise ConfigError(f"there is no rule '{selector}'{near(selector, rules)}")
-    rule = known[selector]
+    chosen = [rule for rule in rules if every or selector in (rule.code, rule.name)]
+    if not chosen:
+        raise ConfigError(f"there is no rule '{selector}'{near(selector or '', rules)}")
     if output_format == "json":
-        _print(pages.as_json([rule]))
-    elif output_format == "markdown":
-        _print(pages.markdown(rule))
-    else:
-        _print(pages.for_terminal(pages.markdown(rule), width=_width(), color=_wants_color(color or "auto")))
+        _print(pages.as_json(chosen))
+        return 0
+    text = "\n".join(pages.markdown(rule) for rule in chosen)
+    if output_format == "text":
+        text = pages.for_terminal(text, width=_width(), color=_wants_color(color or "auto"))
+    _print(text)
     return 0
 
 
@@ -417,21 +429,18 @@ def _say_fixes(changes: Changes, say: Say) -> None:
 
 def _say_summary(report: Report, fixed: int | None, can_fix: Callable[[Finding], bool], say: Say) -> None:
     from fxlint.report.summary import standing, summary_line
-    from fxlint.rewrite import can_be_applied
+    from fxlint.rewrite import fix_of
 
-    suggested = [finding.suggestions for finding in standing(report) if can_fix(finding)]
+    found = [finding for finding in standing(report) if can_fix(finding)]
     safe, all_that_trace = (
-        sum(any(can_be_applied(one, unsafe=unsafe) for one in suggestions) for suggestions in suggested)
-        for unsafe in (False, True)
+        sum(fix_of(finding, unsafe=unsafe) is not None for finding in found) for unsafe in (False, True)
     )
-    told = summary_line(report)
-    if fixed is not None:
-        told += f"; {fixed} fixed"
-    if safe:
-        told += f"; {safe} fixable with --fix"
+    say(summary_line(report) + ("" if fixed is None else f"; {fixed} fixed"))
+    ways = [f"{safe} fixable with --fix"] if safe else []
     if all_that_trace > safe:
-        told += f"; {all_that_trace - safe} {'more' if safe else 'fixable'} with --fix --unsafe-fixes"
-    say(told)
+        ways.append(f"{all_that_trace - safe} {'more' if safe else 'fixable'} with --fix --unsafe-fixes")
+    if ways:
+        say(", ".join(ways))
 
 
 def _show_files(paths: tuple[str, ...], configs: Configs) -> int:

@@ -8,7 +8,7 @@ with forward slashes. Everything here is frozen: a stage that learns more makes 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Literal
+from typing import Final, Literal
 
 Severity = Literal["error", "warning", "info"]
 Certainty = Literal["always", "conditional"]
@@ -51,9 +51,16 @@ class Root:
         return f"{self.path}::{self.qualname}"
 
 
+CALLED_AT: Final = "called at "
+"""What the text of a step starts with that is a call on the way to the construct."""
+
+
 @dataclass(frozen=True, slots=True)
 class Step:
-    """One link of a provenance chain: how a traced value got here."""
+    """One link of a provenance chain: how a traced value got here.
+
+    ``text`` is source; where the chain starts, ``x (input)`` or ``self.weight (parameter)``.
+    """
 
     location: Location
     text: str

@@ -15,6 +15,7 @@ import tokenize
 import warnings
 from collections.abc import Iterable, Sequence
 from functools import partial
+from itertools import chain
 from pathlib import Path
 
 from fxlint.findings import Edit, Finding, Location, Suggestion
@@ -87,14 +88,14 @@ def _check(text: str) -> None:
 
 
 def fixes(findings: Iterable[Finding], *, unsafe: bool) -> list[tuple[Finding, Suggestion]]:
-    """The first suggestion of each finding that can be applied by itself: safe ones, or all that were seen to trace.
+    """What is applied to each finding (see ``fix_of``), as far as none of it shares a line with another.
 
-    None of them shares a line with another; those that would have their turn when the file is linted again.
+    What does would have its turn when the file is linted again.
     """
     chosen: list[tuple[Finding, Suggestion]] = []
     taken: set[tuple[str, int]] = set()
     for finding in findings:
-        suggestion = next((one for one in finding.suggestions if can_be_applied(one, unsafe=unsafe)), None)
+        suggestion = fix_of(finding, unsafe=unsafe)
         if suggestion is not None:
             places = [edit.location for edit in suggestion.edits]
             lines = {(place.path, line) for place in places for line in range(place.line, place.end_line + 1)}
@@ -104,11 +105,15 @@ def fixes(findings: Iterable[Finding], *, unsafe: bool) -> list[tuple[Finding, S
     return chosen
 
 
-def can_be_applied(suggestion: Suggestion, *, unsafe: bool) -> bool:
-    """Whether --fix takes it: an edit and nothing else, that is safe or was at least seen to trace."""
-    traced = suggestion.checked is not None and suggestion.checked.verdict == "traces"
-    alone = bool(suggestion.edits) and suggestion.concrete_args is None and suggestion.tracer is None
-    return alone and (suggestion.safe or (unsafe and traced))
+def fix_of(finding: Finding, *, unsafe: bool) -> Suggestion | None:
+    """The suggestion that --fix takes: the first one that is an edit and nothing else, and safe.
+
+    Where there is none, and ``unsafe`` ones may be taken, the first one that was seen to trace.
+    """
+    edits = [one for one in finding.suggestions if one.edits and one.concrete_args is None and one.tracer is None]
+    safe = (one for one in edits if one.safe)
+    traced = (one for one in edits if unsafe and one.checked is not None and one.checked.verdict == "traces")
+    return next(chain(safe, traced), None)
 
 
 def changed(edits: Iterable[Edit]) -> dict[str, bytes]:

@@ -550,7 +550,7 @@ def test_a_file_that_cannot_be_written_costs_itself_only(stages, fxlint, monkeyp
     code, out, err = fxlint("model.py", "good.py", "--fix", "--output-format", "concise")
     assert (code, out.startswith("model.py:2:15: FX001 ")) == (2, True)
     assert "error: model.py: cannot be written: No space left on device\n" in err
-    assert "; 1 fixed; " in err
+    assert "; 1 fixed\n1 fixable with --fix\n" in err
     assert "noqa" not in Path("good.py").read_text()
 
 
@@ -581,7 +581,7 @@ def test_show_fixes_lists_what_was_fixed(stages, fxlint):
 )
 def test_rules_whose_suggestions_are_applied_can_be_chosen(stages, fxlint, arguments, fixed):
     Path("model.py").write_text(UNUSED)
-    assert ("; 1 fixable with --fix" in fxlint("model.py", *arguments)[2]) == fixed
+    assert ("\n1 fixable with --fix" in fxlint("model.py", *arguments)[2]) == fixed
     fxlint("model.py", "--fix", *arguments)
     assert ("noqa" not in Path("model.py").read_text()) == fixed
 
@@ -591,7 +591,7 @@ def test_the_summary_tells_what_is_fixable(stages, fxlint):
     edit = Edit(Location("model.py", 1, 1, 1, 1), "import torch\n")
     unsafe = Suggestion("rewrite", "use it", (edit,), checked=Check("traces"))
     stages.finds(replace(finding(code="FX101"), suggestions=(unsafe,)))
-    assert fxlint("model.py")[2].endswith("; 1 fixable with --fix; 1 more with --fix --unsafe-fixes\n")
+    assert fxlint("model.py")[2].endswith("\n1 fixable with --fix, 1 more with --fix --unsafe-fixes\n")
 
 
 def test_suppressing_comments_can_give_a_reason(stages, fxlint):
@@ -808,6 +808,23 @@ def test_show_graph_shows_every_module(stages, fxlint):
     stages.confirmed = Prediction((replace(NET, confirmed=Confirmed("traces", instance="Net()")),))
     assert fxlint("model.py")[1] == ""
     assert fxlint("model.py", "--show-graph")[1] == "model.py:1: Net traces with Net()\n\n"
+
+
+@pytest.mark.parametrize(
+    ("words", "found"),
+    [
+        ("fxlint ru", ["plain,rule", "plain,rules", "file,ru"]),
+        ("fxlint --min-s", ["plain,--min-severity"]),
+        ("fxlint src --fail-on w", ["plain,warning"]),
+        ("fxlint check mod", ["file,mod"]),
+        ("fxlint rule --al", ["plain,--all"]),
+    ],
+)
+def test_shells_complete_commands_options_values_and_paths(fxlint, monkeypatch, words, found):
+    monkeypatch.setenv("_FXLINT_COMPLETE", "bash_complete")
+    monkeypatch.setenv("COMP_WORDS", words)
+    monkeypatch.setenv("COMP_CWORD", str(len(words.split()) - 1))
+    assert fxlint()[1].splitlines() == found
 
 
 def test_version(fxlint):

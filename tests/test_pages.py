@@ -43,6 +43,12 @@ def test_the_markdown_of_a_rule_is_its_page(fxlint):
     assert fxlint("rule", "FX201", "--output-format", "markdown")[1] == pages.markdown(RULES.by_code("FX201"))
 
 
+def test_the_pages_of_all_rules_are_printed_together(fxlint):
+    out = fxlint("rule", "--all")[1]
+    assert all(f"{rule.name} ({rule.code})" in out for rule in RULES)
+    assert fxlint("rule")[0] == fxlint("rule", "FX201", "--all")[0] == 2
+
+
 def test_a_rule_that_is_not_there_is_one_error_with_the_nearest(fxlint):
     code, out, err = fxlint("rule", "none-chek")
     assert (code, out) == (2, "")

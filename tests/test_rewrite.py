@@ -60,6 +60,8 @@ def test_the_first_suggestion_that_is_safe_is_applied():
     unchecked, safe = suggestion(1, safe=False), suggestion(1)
     assert applied_by_fix(finding(unchecked, safe)) == [safe]
     assert applied_by_fix(finding(unchecked), unsafe=True) == []
+    traced = suggestion(1, safe=False, checked=Check("traces"))
+    assert applied_by_fix(finding(traced, safe), unsafe=True) == [safe]
 
 
 def test_what_traces_and_was_not_compared_is_for_those_who_ask_for_it():

@@ -8,14 +8,13 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
 
-from fxlint.findings import Edit, Finding, Suggestion
+from fxlint.findings import CALLED_AT, Edit, Finding, Suggestion
 from fxlint.fix.parameters import Parameter
 from fxlint.fix.plain import is_plain
 from fxlint.fix.snippet import Code
 from fxlint.fix.source import Source
 from fxlint.fix.sources import Sources
 
-_CALLED_AT = "called at "
 _INPUT = " (input)"
 
 
@@ -68,12 +67,12 @@ class Site:
     @property
     def is_called(self) -> bool:
         """Whether the construct lies in what forward calls, and not in forward itself."""
-        return any(step.text.startswith(_CALLED_AT) for step in self.finding.provenance)
+        return any(step.text.startswith(CALLED_AT) for step in self.finding.provenance)
 
     def calls(self) -> Iterator[tuple[Source, ast.Call]]:
         """The calls that lead from forward to the construct, the innermost one first."""
         for step in reversed(self.finding.provenance):
-            if step.text.startswith(_CALLED_AT):
+            if step.text.startswith(CALLED_AT):
                 source = self.sources.get(step.location.path)
                 node = source.at(step.location) if source is not None else None
                 if source is not None and isinstance(node, ast.Call):
@@ -94,7 +93,7 @@ class Site:
         for step in reversed(self.finding.provenance):
             if found is not None:
                 break
-            if not step.text.startswith(_CALLED_AT):
+            if not step.text.startswith(CALLED_AT):
                 found = is_plain(_parsed(step.text.removesuffix(_INPUT)), parameters)
         return found is True
 

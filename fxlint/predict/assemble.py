@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Final
 
-from fxlint.findings import Certainty, Finding, Location, ModuleReport, Predicted, Step
+from fxlint.findings import CALLED_AT, Certainty, Finding, Location, ModuleReport, Predicted, Step
 from fxlint.predict.machine import Event
 from fxlint.predict.trace import Run, guard_text
 from fxlint.predict.values import Origin
@@ -164,7 +164,7 @@ def _provenance(event: Event, linted: frozenset[str]) -> tuple[Step, ...]:
     if len(chain) > MAX_STEPS:
         chain = [*chain[:2], *chain[-(MAX_STEPS - 2) :]]
     steps = [Step(link.source.location(link.node), _step_text(link)) for link in chain]
-    calls = [Step(source.location(node), f"called at {source.segment(node)}") for source, node in event.frames[:-1]]
+    calls = [Step(source.location(node), f"{CALLED_AT}{source.segment(node)}") for source, node in event.frames[:-1]]
     source, node = event.frames[-1]
     hidden = [] if source.path in linted else [Step(source.location(node), source.segment(node))]
     return tuple(dict.fromkeys([*steps, *calls[-MAX_STEPS:], *hidden]))

@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
+import re
 import textwrap
 from collections.abc import Iterator
+from itertools import pairwise
 from typing import Final
 
 import click
 
-from fxlint.findings import Confirmation, Finding, Location, ModuleReport, Report, Severity, Step, Suggestion
+from fxlint.findings import CALLED_AT, Confirmation, Finding, Location, ModuleReport, Report, Severity, Step, Suggestion
 from fxlint.project.notebook import of_cell
 from fxlint.report import Options
 from fxlint.report.edits import changes
 from fxlint.report.text import check, failure, one_line, printable
+from fxlint.rewrite import fix_of
 
 _COLORS: Final[dict[Severity, str]] = {"error": "red", "warning": "yellow", "info": "blue"}
 _LABEL = 9
@@ -74,10 +77,11 @@ class _Page:
         if finding.modules:
             self._paragraph("tracing", _modules(finding.modules))
         if finding.certainty == "conditional":
-            self._paragraph("if", f"depends on {_conditions(finding.depends_on) or 'the configuration'}")
+            self._paragraph("only if", _conditions(finding.depends_on) or "the configuration has it so")
         self._paragraph("tracer", _status(finding.confirmation))
+        fix = fix_of(finding, unsafe=True)
         for suggestion in _worth_showing(finding):
-            self._suggestion(suggestion)
+            self._suggestion(suggestion, is_fix=suggestion is fix)
         self._line()
 
     def module(self, module: ModuleReport) -> None:
@@ -120,17 +124,17 @@ class _Page:
         if last < place.end_line:
             yield self._cyan(f"{_MARGIN}...")
 
-    def _suggestion(self, suggestion: Suggestion) -> None:
+    def _suggestion(self, suggestion: Suggestion, *, is_fix: bool) -> None:
         partly = suggestion.checked is not None and suggestion.checked.verdict == "fails"
         self._paragraph("partly" if partly else "help", one_line(suggestion.text))
         for path, action, rows in changes(suggestion.edits, self._options.sources):
             self._paragraph("", f"{printable(path)}: {action}")
             for row in rows:
                 self._line(f"{'':{_CODE}}{_shown(row)}".rstrip())
-        if suggestion.checked is None or suggestion.is_advice:
-            return
-        self._paragraph("", check(suggestion.checked))
-        if self._options.show_graph and suggestion.checked.graph:
+        tried = "" if suggestion.checked is None or suggestion.is_advice else check(suggestion.checked)
+        option = f"--fix {'' if suggestion.safe else '--unsafe-fixes '}applies it" if is_fix else ""
+        self._paragraph("", "; ".join(filter(None, [tried, option])))
+        if self._options.show_graph and suggestion.checked and suggestion.checked.graph:
             self._graph(suggestion.checked.graph.text, indent=_LABEL + 2)
 
     def _graph(self, text: str, indent: int) -> None:
@@ -193,15 +197,25 @@ def _chain(finding: Finding) -> str:
     """``x`` (line 10) -> ``x.shape[0]`` (line 12), with the file where it is another one."""
 
     def step(link: Step) -> str:
-        place = link.location
-        same = place.path == finding.location.path
-        return f"`{one_line(link.text)}` ({'line ' if same else printable(place.path) + ':'}{place.line})"
+        """The source as code, and the words around it as words."""
+        place, text = link.location, one_line(link.text)
+        line = f"line {place.line}" if place.path == finding.location.path else f"{printable(place.path)}:{place.line}"
+        if text.startswith(CALLED_AT):
+            return f"{CALLED_AT}`{text.removeprefix(CALLED_AT)}` ({line})"
+        found = re.fullmatch(r"(.*) \((input|parameter)\)", text)
+        return f"`{found[1]}` ({found[2]}, {line})" if found else f"`{text}` ({line})"
 
-    steps = [step(link) for link in finding.provenance]
-    if len(steps) > _FIRST_STEPS + _LAST_STEPS:
-        left_out = len(steps) - _FIRST_STEPS - _LAST_STEPS
+    steps = [step(link) for link in _told(finding.provenance)]
+    left_out = len(steps) - _FIRST_STEPS - _LAST_STEPS
+    if left_out > 1:
         steps[_FIRST_STEPS:-_LAST_STEPS] = [f"{left_out} more"]
     return " -> ".join(steps)
+
+
+def _told(steps: tuple[Step, ...]) -> list[Step]:
+    """The steps without those that only look up what the next one calls: ``x.sum`` before ``x.sum()``."""
+    looked_up = {one for one, two in pairwise(steps) if two.text.startswith(f"{one.text}(")}
+    return [step for step in steps if step not in looked_up]
 
 
 def _conditions(texts: tuple[str, ...]) -> str:
@@ -218,8 +232,8 @@ def _modules(modules: tuple[str, ...]) -> str:
 
 
 def _status(confirmation: Confirmation) -> str:
-    reason = f": {one_line(confirmation.reason)}" if confirmation.reason else ""
     met = confirmation.status == "confirmed" and confirmation.proof is None
-    said = "confirmed, the tracer met it here" if met else confirmation.status
-    error = f"; {failure(confirmation.error)}" if confirmation.error else ""
-    return f"{said}{reason}{error}"
+    said: str = "confirmed, the tracer met it here" if met else confirmation.status
+    if confirmation.reason:
+        said += f"{', ' if met else ': '}{one_line(confirmation.reason)}"
+    return f"{said}; {failure(confirmation.error)}" if confirmation.error else said

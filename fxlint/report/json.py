@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from typing import Any
 
 from fxlint import __version__
@@ -22,20 +23,22 @@ from fxlint.findings import (
     Step,
     Suggestion,
 )
+from fxlint.project.comments import logical_lines
 from fxlint.project.notebook import of_cell
 from fxlint.report import Options
 from fxlint.report.summary import confidence, statuses, verdicts
-from fxlint.rewrite import can_be_applied
+from fxlint.rewrite import fix_of
 
 SCHEMA = 1
 
 
 def render(report: Report, options: Options) -> str:
     """One object; ASCII, so that no console and no odd file name can break it."""
-    return json.dumps(document(report), indent=1) + "\n"
+    return json.dumps(document(report, options), indent=1) + "\n"
 
 
-def document(report: Report) -> dict[str, Any]:
+def document(report: Report, options: Options) -> dict[str, Any]:
+    noqa_row = _noqa_rows(options)
     return {
         "schema": SCHEMA,
         "fxlint": __version__,
@@ -49,9 +52,21 @@ def document(report: Report) -> dict[str, Any]:
             "known": report.known,
         },
         "modules": [_module(module) for module in report.modules],
-        "findings": [_finding(finding) for finding in report.findings],
+        "findings": [{**_finding(one), "noqa_row": noqa_row(one.location)} for one in report.findings],
         "errors": [_problem(problem) for problem in report.problems],
     }
+
+
+def _noqa_rows(options: Options) -> Callable[[Location], int]:
+    """The line at whose end a comment suppresses what is found at a place: the last one of its logical line."""
+    known: dict[str, dict[int, tuple[int, int]]] = {}
+
+    def row(place: Location) -> int:
+        if place.path not in known:
+            known[place.path] = logical_lines("\n".join(options.sources.lines(place.path)))
+        return known[place.path].get(place.line, (place.line, place.line))[1]
+
+    return row
 
 
 def _module(module: ModuleReport) -> dict[str, Any]:
@@ -123,15 +138,11 @@ def _comparison(comparison: Comparison | None) -> dict[str, Any] | None:
 
 def _fix(finding: Finding) -> dict[str, Any] | None:
     """The suggestion that --fix applies, or with --unsafe-fixes would."""
-    for unsafe in (False, True):
-        for one in finding.suggestions:
-            if can_be_applied(one, unsafe=unsafe):
-                return {
-                    "applicability": "unsafe" if unsafe else "safe",
-                    "message": one.text,
-                    "edits": [_edit(edit) for edit in one.edits],
-                }
-    return None
+    fix = fix_of(finding, unsafe=True)
+    if fix is None:
+        return None
+    applicability = "safe" if fix.safe else "unsafe"
+    return {"applicability": applicability, "message": fix.text, "edits": [_edit(edit) for edit in fix.edits]}
 
 
 def _suggestion(suggestion: Suggestion) -> dict[str, Any]:

@@ -10,4 +10,4 @@ from fxlint.report.json import document
 
 
 def render(report: Report, options: Options) -> str:
-    return "".join(f"{json.dumps(finding)}\n" for finding in document(report)["findings"])
+    return "".join(f"{json.dumps(finding)}\n" for finding in document(report, options)["findings"])

@@ -2,6 +2,7 @@
 
 import re
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 
@@ -20,7 +21,12 @@ from fxlint.findings import (
     Step,
     Suggestion,
 )
+from fxlint.report import Options
 from fxlint.report.full import render
+from fxlint.report.sources import Sources
+from fxlint.rules import load_rules
+
+RULES = load_rules()
 
 
 def test_the_whole_page(report, options, golden):
@@ -137,7 +143,7 @@ def test_a_status_is_told_once(options):
     ran = "it ran while tracing, and nothing happened"
     assert said("refuted", ran) == f"refuted: {ran}"
     assert said("unreached", "tracing never comes here") == "unreached: tracing never comes here"
-    assert said("confirmed", "in Net of 2 modules") == "confirmed, the tracer met it here: in Net of 2 modules"
+    assert said("confirmed", "in Net of 2 modules") == "confirmed, the tracer met it here, in Net of 2 modules"
 
 
 class TestSuggestions:
@@ -188,6 +194,24 @@ class TestSuggestions:
         assert page.count("help:") == 2
 
 
+def chain(report: Report, *texts: str) -> str:
+    """What is told of a chain with these steps, on the lines 1, 2, ..."""
+    steps = tuple(Step(Location("pkg/model.py", n, 1, n, 2), text) for n, text in enumerate(texts, 1))
+    options = Options(RULES, Sources(), base=Path())
+    told = render(replace(report, findings=(replace(report.findings[0], provenance=steps),)), options)
+    return " ".join(told.partition("from:")[2].partition("tracing:")[0].split())
+
+
+def test_a_chain_tells_words_as_words_and_leaves_out_what_is_only_looked_up(report):
+    assert chain(report, "x (input)", "x.sum", "x.sum()", "x.sum() > 0", "called at f(x)") == (
+        "`x` (input, line 1) -> `x.sum()` (line 3) -> `x.sum() > 0` (line 4) -> called at `f(x)` (line 5)"
+    )
+
+
+def test_one_step_of_a_long_chain_is_told_rather_than_counted(report):
+    assert "more" not in chain(report, *(f"s{number}" for number in range(9)))
+
+
 def test_a_long_chain_and_many_conditions_are_told_in_part(options):
     place = Location("pkg/model.py", 6, 12, 6, 23)
     steps = tuple(Step(replace(place, line=number), f"s{number}") for number in range(1, 21))
@@ -195,4 +219,4 @@ def test_a_long_chain_and_many_conditions_are_told_in_part(options):
     long = Finding("FX101", "r", "error", place, "m", "bool.if", ("a::N",), "conditional", conditions, steps)
     text = " ".join(render(Report(1, (), (long,)), options).split())
     assert "`s3` (line 3) -> 12 more -> `s16` (line 16)" in text
-    assert "depends on `c1`, `c2`, `c3` and 5 more" in text
+    assert "only if: `c1`, `c2`, `c3` and 5 more" in text

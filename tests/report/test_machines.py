@@ -29,7 +29,7 @@ def shifted(report: Report, lines: int) -> Report:
 class TestJsonLines:
     def test_each_line_is_a_finding_as_in_the_json_format(self, report, options):
         rows = json_lines.render(report, options).splitlines()
-        assert [json.loads(row) for row in rows] == document(report)["findings"]
+        assert [json.loads(row) for row in rows] == document(report, options)["findings"]
 
     def test_nothing_found_is_an_empty_output(self, empty, options):
         assert json_lines.render(empty, options) == ""
