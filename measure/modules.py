@@ -4,18 +4,22 @@
 
 Each class is built with small values that a search finds, and called with tensors that it accepts. Then its forward is
 traced as the root of ``torch.fx.symbolic_trace`` (all parameters are placeholders) and through ``super().forward`` of a
-subclass (only the required parameters are), in training and in evaluation mode.
+subclass (only the required parameters are), in training and in evaluation mode. Each of its other methods is called
+with traced arguments by the forward of a subclass; each that its own forward calls is replaced in a subclass, to see
+with what it is called and whether the rest of forward traces.
 """
 
 from __future__ import annotations
 
 import argparse
+import ast
+import inspect
 import itertools
 import json
 import re
 import time
 import warnings
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -170,6 +174,7 @@ def facts(name: str) -> dict[str, Any]:
     known = built[0] if runs is None else runs
     result["leaf"] = torch.fx.Tracer().is_leaf_module(_build(cls, known), "child")
     result["attributes"] = attributes(cls, params, known)
+    result |= {name: found for name, found in methods(cls, known, required).items() if found}
     if runs is not None:
         result["traces"] = traces(cls, known, required)
     return result
@@ -212,18 +217,17 @@ def traces(cls: Cls, known: Mapping[str, Any], required: Sequence[Param]) -> dic
     for mode in ("train", "eval"):
         instance = _build(cls, known).train(mode == "train")
         outcomes[f"root.{mode}"] = _trace(instance, cls)
-        instance = _build(cls, known).train(mode == "train")
-        instance.__class__ = _subclass(cls, [p.name for p in required])
+        instance = _as_subclass(cls, known, _forward(cls, [p.name for p in required])).train(mode == "train")
         outcomes[f"super.{mode}"] = _trace(instance, cls)
     return outcomes
 
 
-def _subclass(cls: Cls, names: Sequence[str]) -> Cls:
-    """A subclass whose forward takes the required parameters only and hands them to the library's forward."""
+def _forward(cls: Cls, names: Sequence[str]) -> dict[str, Any]:
+    """A forward that takes the required parameters only and hands them to the library's forward."""
     shown = ", ".join(names)
     scope: dict[str, Any] = {"library": cls}
     exec(f"def forward(self, {shown}):\n    return library.forward(self, {shown})", scope)
-    return type("Subclass", (cls,), {"forward": scope["forward"], "__module__": "user"})
+    return {"forward": scope["forward"]}
 
 
 def _trace(instance: torch.nn.Module, cls: Cls) -> list[str | None] | None:
@@ -235,6 +239,74 @@ def _trace(instance: torch.nn.Module, cls: Cls) -> list[str | None] | None:
     except Exception as error:
         return list(probe.failure(error, about)[1:4])
     return None
+
+
+def methods(cls: Cls, known: Mapping[str, Any], required: Sequence[Param]) -> dict[str, dict[str, Any]]:
+    """``methods``: name -> outcome of a call with Proxies. ``calls``: name -> what forward gives it, how it goes on."""
+    measured: dict[str, dict[str, Any]] = {"methods": {}, "calls": {}}
+    names = [p.name for p in required]
+    for name, params in _methods(cls):
+        outcomes: list[probe.Outcome] = []
+        _trace(_as_subclass(cls, known, _caller(cls, name, [p.name for p in params], outcomes)), cls)
+        measured["methods"][name] = table.shortened(outcomes[0])
+        given: list[list[str]] = []
+        failure = _trace(_as_subclass(cls, known, _forward(cls, names) | {name: _stand_in(cls, name, given)}), cls)
+        if given:
+            measured["calls"][name] = [given[0], failure]
+    return measured
+
+
+def _methods(cls: Cls) -> Iterator[tuple[str, list[Param]]]:
+    """The methods beside forward that need arguments, with those; not what every Module has."""
+    found = {name for base in cls.__mro__[: cls.__mro__.index(torch.nn.Module)] for name in vars(base)}
+    for name in sorted(found - {"forward", *vars(torch.nn.Module)}):
+        if inspect.isfunction(inspect.getattr_static(cls, name)) and not name.startswith("__"):
+            required = [p for p in signatures.inspected(getattr(cls, name))[1:] if p.required]
+            if required:
+                yield name, required
+
+
+def _as_subclass(cls: Cls, known: Mapping[str, Any], members: Mapping[str, Any]) -> torch.nn.Module:
+    instance = _build(cls, known)
+    instance.__class__ = type("Subclass", (cls,), {**members, "__module__": "user"})
+    return instance
+
+
+def _caller(cls: Cls, name: str, names: Sequence[str], outcomes: list[probe.Outcome]) -> dict[str, Any]:
+    """A forward that calls one method with a Proxy for each of its required parameters."""
+    shown, about = ", ".join(names), Context(name, library="torch")
+
+    def call(self: torch.nn.Module, *proxies: torch.fx.Proxy) -> None:
+        try:
+            outcomes.append(probe.success(getattr(cls, name)(self, *proxies), about))
+        except Exception as error:
+            outcomes.append(probe.failure(error, about))
+
+    scope: dict[str, Any] = {"call": call}
+    exec(f"def forward(self, {shown}):\n    call(self, {shown})", scope)
+    return {"forward": scope["forward"]}
+
+
+def _stand_in(cls: Cls, name: str, given: list[list[str]]) -> Callable[..., Any]:
+    """A method that takes whatever it gets, notes it, and returns a Proxy."""
+    signature = inspect.signature(getattr(cls, name))
+
+    def method(self: torch.nn.Module, *args: Any, **kwargs: Any) -> Any:
+        values = signature.bind(self, *args, **kwargs).args[1:]
+        given.append([_source(value) for value in values])
+        return next((value + 0 for value in values if isinstance(value, torch.fx.Proxy)), None)
+
+    return method
+
+
+def _source(value: Any) -> str:
+    """Where an argument comes from: ``.name`` a parameter, ``*`` another Proxy; else the constant, or ``?``."""
+    if isinstance(value, torch.fx.Proxy):
+        return f".{value.node.target}" if value.node.op == "get_attr" else "*"
+    try:
+        return repr(ast.literal_eval(repr(value)))
+    except (SyntaxError, ValueError):
+        return "?"
 
 
 class State(NamedTuple):

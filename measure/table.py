@@ -121,6 +121,14 @@ def _encode_cases(cases: Mapping[str, Any], number: Number) -> str:
     )
 
 
+def shortened(outcome: Iterable[Any]) -> list[Any]:
+    """An outcome without the empty fields at its end."""
+    row = list(outcome)
+    while row[-1] is None:
+        row.pop()
+    return row
+
+
 def expand(data: Mapping[str, Any], table: str, release: str) -> dict[str, Any]:
     """One table as it is for one release."""
     whole = dict(data[table])

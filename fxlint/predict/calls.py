@@ -135,7 +135,7 @@ def call(vm: Machine, frame: Frame, callee: Value, args: Arguments, node: ast.AS
     if isinstance(callee, Class):
         return classes.instantiate(vm, frame, callee, args, node)
     if isinstance(callee, Traced):
-        return vm.traced(node, callee)
+        return library.recorded(vm, args.after(callee), node, "the call of a Proxy")
     if isinstance(callee, Partial):
         merged = Arguments(
             [*callee.args, *args.positional], {**callee.keywords, **args.keywords}, args.extra, args.extra_keywords

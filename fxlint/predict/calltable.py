@@ -426,12 +426,26 @@ class Attribute:
 
 
 @dataclass(frozen=True, slots=True)
+class InnerCall:
+    """How a forward calls a method of its own object, and what becomes of that forward when the method works.
+
+    An argument is ``*`` (a Proxy), ``.name`` (a parameter of the object), the source of a constant, or ``?``.
+    """
+
+    arguments: tuple[str, ...]
+    afterwards: Outcome
+
+
+@dataclass(frozen=True, slots=True)
 class ModuleFacts:
     """A module class of torch.
 
     ``traces`` answers ``root.train``, ``root.eval`` (its forward is the root's: every parameter a placeholder),
     ``super.train`` and ``super.eval`` (a subclass calls ``super().forward`` with the required arguments): NODE, or the
     failure. Empty where it could not be built and called, or has no forward.
+
+    ``methods`` answers for its other methods what a call with Proxies does. ``calls`` has those that its forward calls:
+    a subclass may bring its own.
     """
 
     name: str
@@ -441,6 +455,8 @@ class ModuleFacts:
     parameters: tuple[Parameter, ...]
     attributes: Mapping[str, Attribute]
     traces: Mapping[str, Outcome]
+    methods: Mapping[str, Outcome]
+    calls: Mapping[str, InnerCall]
     bases: tuple[str, ...]
     aliases: tuple[str, ...]
 
@@ -449,6 +465,7 @@ class ModuleFacts:
 def module_class(name: str, release: str | None = None) -> ModuleFacts | None:
     """The facts about a class of torch.nn or torch.ao.nn under any of its public names; None for other names."""
     known = canonical(name, release) or name
+    known = _module_aliases().get(known, known)
     entry = _entry("modules.json", "modules", known, release)
     if entry is None:
         return None
@@ -459,10 +476,22 @@ def module_class(name: str, release: str | None = None) -> ModuleFacts | None:
         tuple(_parameter(text) for text in entry["forward"]),
         tuple(_parameter(text) for text in entry["parameters"]),
         {attribute: _attribute(text) for attribute, text in entry.get("attributes", {}).items()},
-        {mode: NODE if why is None else Outcome("fails", *why) for mode, why in entry.get("traces", {}).items()},
+        {mode: _traced(why) for mode, why in entry.get("traces", {}).items()},
+        {method: Outcome(*row) for method, row in entry.get("methods", {}).items()},
+        {method: InnerCall(tuple(given), _traced(why)) for method, (given, why) in entry.get("calls", {}).items()},
         bases(known, release),
         tuple(entry["aliases"]),
     )
+
+
+@cache
+def _module_aliases() -> dict[str, str]:
+    """The names under which the classes were measured, by their other names."""
+    return {alias: name for name, entry in _file("modules.json")["modules"].items() for alias in entry["aliases"]}
+
+
+def _traced(failure: list[Any] | None) -> Outcome:
+    return NODE if failure is None else Outcome("fails", *failure)
 
 
 def _parameter(text: str) -> Parameter:

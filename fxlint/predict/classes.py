@@ -382,6 +382,9 @@ def _shared_instance(vm: Machine, frame: Frame, cls: Class, args: Arguments, nod
         except BaseException:
             del vm.instances[place]
             raise
+    if created.children is not None and is_empty_display(created.children):
+        del vm.instances[place]  # a container that is there to be filled, perhaps with others like it
+        return created
     outlives(created, SHARED)
     return created
 

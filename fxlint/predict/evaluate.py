@@ -9,6 +9,7 @@ from collections.abc import Callable
 from typing import Any, Final
 
 from fxlint.predict import attributes, calls, classes, containers, decide, library, names, silent, told
+from fxlint.predict.arguments import Arguments
 from fxlint.predict.machine import Machine
 from fxlint.predict.scopes import Frame, Scope
 from fxlint.predict.values import (
@@ -210,6 +211,7 @@ def binary(vm: Machine, frame: Frame, op: ast.operator, left: Value, right: Valu
     if isinstance(left, Traced) or isinstance(right, Traced):
         if isinstance(op, ast.Mod) and isinstance(left, Const) and isinstance(left.value, str):
             return _percent(vm, left.value, right, node)
+        library.refuse_unsupported(vm, Arguments([left, right]), node, OPERATORS[type(op)])
         return vm.traced(node, source_of(left, right)[0])
     if isinstance(left, Union) or isinstance(right, Union):
         results = [

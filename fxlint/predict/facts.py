@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import builtins
 import sys
+from collections.abc import Mapping
 from functools import cache, lru_cache
 from typing import TYPE_CHECKING, Any, Final
 
@@ -72,7 +73,7 @@ class Facts:
             elif args.extra is not None or args.extra_keywords is not None:
                 bound[parameter.name] = UNKNOWN
             elif parameter.default is not None:
-                bound[parameter.name] = _literal(parameter.default)
+                bound[parameter.name] = literal(parameter.default)
         return bound
 
     def attributes_of(self, name: str, bound: dict[str, Value]) -> dict[str, Value]:
@@ -96,10 +97,18 @@ class Facts:
     def forward_failure(self, name: str) -> str | None:
         """The exception type with which tracing through a library module's own forward fails; None where it traces."""
         facts = calltable.module_class(name, self.release)
-        if facts is None:
-            return None
-        outcome = facts.traces.get("super.train")
-        return outcome.exception if outcome is not None and outcome.result == "fails" else None
+        outcome = facts.traces.get("super.train") if facts is not None else None
+        return outcome.exception if outcome is not None else None
+
+    def calls_in_forward(self, name: str) -> Mapping[str, calltable.InnerCall]:
+        """The methods of its own object that a library module's forward calls."""
+        facts = calltable.module_class(name, self.release)
+        return facts.calls if facts is not None else {}
+
+    def method(self, class_name: str, name: str) -> calltable.Outcome | None:
+        """What a method of a library module, other than forward, does with Proxies; None where it was not measured."""
+        facts = calltable.module_class(class_name, self.release)
+        return facts.methods.get(name) if facts is not None else None
 
 
 def _derives_from_module(vm: Machine, owner: Instance) -> bool:
@@ -134,11 +143,12 @@ def _of_kind(kind: str, value: str | None) -> Value:
         return NONE
     if kind.startswith("module "):
         return Instance(External(kind.removeprefix("module ")), registered=True, open=True)
-    return UNKNOWN if value is None else _literal(value)
+    return UNKNOWN if value is None else literal(value)
 
 
 @cache
-def _literal(text: str) -> Value:
+def literal(text: str) -> Value:
+    """The value that a text of the tables stands for, where it is that of a constant."""
     try:
         return const(ast.literal_eval(text))
     except (ValueError, SyntaxError):

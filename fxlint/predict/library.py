@@ -12,6 +12,7 @@ import builtins
 import operator
 import string
 from collections.abc import Callable
+from functools import partial
 from typing import Any, Final, Literal
 
 from fxlint.predict import attributes, calls, calltable, classes, containers, decide, evaluate, modules, names, silent
@@ -63,6 +64,7 @@ from fxlint.predict.values import (
 
 Model = Callable[[Machine, Frame, Arguments, ast.AST], Value]
 MAX_RANGE: Final = 64
+ARRAY: Final = "numpy.ndarray"  # or a number of numpy that is made from one
 NUMPY: Final = "fxlint.numpy"  # an array or a number that a function of numpy has returned
 _EXCEPTIONS: Final = frozenset(
     f"builtins.{name}"
@@ -124,9 +126,58 @@ def is_wrapped(vm: Machine, frame: Frame, node: ast.Call) -> bool:
     return False
 
 
-def recorded(vm: Machine, args: Arguments, node: ast.AST) -> Value:
-    """A call that becomes one node."""
+def recorded(vm: Machine, args: Arguments, node: ast.AST, callee: str = "") -> Value:
+    """A call that becomes one node, if that can hold its arguments."""
+    refuse_unsupported(vm, args, node, callee)
     return vm.traced(node, first_traced(args))
+
+
+def refuse_unsupported(vm: Machine, args: Arguments, node: ast.AST, callee: str) -> None:
+    """An event where the node of a call cannot hold an argument, in one case of several or in all."""
+
+    def refuse(value: Value) -> bool:
+        bad = unsupported(vm, value)
+        if bad is not None:
+            kind = "call.numpy" if is_numpy(bad) else "call.torch"
+            vm.event(kind, node, origin=_origin(args), exception="NotImplementedError", callee=callee)
+        return True
+
+    for value in args.values():
+        if isinstance(value, Union):
+            for option in value.options:
+                if unsupported(vm, option) is not None:
+                    vm.fork(node, partial(refuse, option), lambda: True)
+        else:
+            refuse(value)
+
+
+def unsupported(vm: Machine, value: Value, depth: int = 3) -> Value | None:
+    """The part of a value that the argument of a node cannot hold.
+
+    It holds Proxies, tensors, numbers, strings and their containers, members of enumerations and data classes.
+    """
+    if isinstance(value, Instance):
+        return value if _is_unsupported(vm, value) else None
+    if isinstance(value, (Function, Class)) or (isinstance(value, External) and vm.facts.kind(value.name) == "class"):
+        return value
+    if isinstance(value, Mapping) and any(isinstance(pair[0], Traced) for pair in value.items.values()):
+        return value
+    if depth and isinstance(value, Sequence):
+        return next((bad for item in value.items if (bad := unsupported(vm, item, depth - 1)) is not None), None)
+    if depth and isinstance(value, Mapping):
+        entries = (item for _, item in value.items.values())
+        return next((bad for item in entries if (bad := unsupported(vm, item, depth - 1)) is not None), None)
+    return None
+
+
+def _is_unsupported(vm: Machine, value: Instance) -> bool:
+    if classes.is_module(vm, value):
+        return True
+    if isinstance(value.cls, External):
+        return _is_array(value)
+    classes.resolve_bases(vm, value.cls)
+    plain = value.cls.complete and not value.open and not any(isinstance(base, External) for base in value.cls.mro)
+    return plain and not (classes.is_enum(vm, value.cls) or classes.dataclass_fields(vm, value.cls))
 
 
 def operation(vm: Machine, name: str, operands: list[Value], node: ast.AST) -> Value:
@@ -137,11 +188,15 @@ def operation(vm: Machine, name: str, operands: list[Value], node: ast.AST) -> V
     outcome = calltable.operation(name, *(_operand_kind(value) for value in operands), release=vm.facts.release)
     if outcome.result == "unknown" and not holds_traced(operands[1]):
         return NONE  # storing a Proxy under an ordinary index: the real tensor ignores it
-    return _apply(vm, name, outcome, args, node)
+    return outcome_of(vm, name, outcome, args, node)
 
 
 def is_numpy(value: Value) -> bool:
-    return isinstance(value, Instance) and isinstance(value.cls, External) and value.cls.name == NUMPY
+    return isinstance(value, Instance) and isinstance(value.cls, External) and value.cls.name in {ARRAY, NUMPY}
+
+
+def _is_array(value: Value) -> bool:
+    return is_numpy(value) and isinstance(value, Instance) and value.cls.name == ARRAY
 
 
 def with_numpy(vm: Machine, name: str, left: Value, right: Value, node: ast.AST) -> Value:
@@ -149,7 +204,7 @@ def with_numpy(vm: Machine, name: str, left: Value, right: Value, node: ast.AST)
     if not isinstance(right, Traced):
         return left if is_numpy(left) else right
     outcome = calltable.operation(name, "numpy", "traced", release=vm.facts.release)
-    return _apply(vm, name, outcome, Arguments([left, right]), node)
+    return outcome_of(vm, name, outcome, Arguments([left, right]), node)
 
 
 def _operand_kind(value: Value) -> str:
@@ -198,17 +253,19 @@ def measured(
         if args.may_hold_traced():
             return MAYBE
         silent.called(vm, name, node)
+        if outcome.value == "numpy" and any(isinstance(arg, Sequence) or _is_array(arg) for arg in args.positional):
+            return Instance(External(ARRAY), open=True, expression=name)
         result = _plain(name, outcome, constant_self)
         return silent.derived(vm, args.values(), node) if result is REAL_TENSOR else result
-    return _apply(vm, name, outcome, args, node, constant_self)
+    return outcome_of(vm, name, outcome, args, node, constant_self)
 
 
-def _apply(
+def outcome_of(
     vm: Machine, name: str, outcome: calltable.Outcome, args: Arguments, node: ast.AST, constant_self: bool = False
 ) -> Value:
     """The value of a call with Proxies among its arguments, and the event where it fails."""
     if outcome.result == "node":
-        return recorded(vm, args, node)
+        return recorded(vm, args, node, name)
     if outcome.result == "fails":
         vm.event(
             outcome.event or "call.foreign",
@@ -217,7 +274,7 @@ def _apply(
             exception=outcome.exception or "TypeError",
             callee=name,
         )
-        return recorded(vm, args, node)
+        return vm.traced(node, first_traced(args))
     if outcome.result == "value":
         if outcome.constant is not None and not outcome.varies:
             vm.note("silent.type", node, origin=_origin(args), callee=name)
@@ -274,7 +331,7 @@ def method_of(vm: Machine, frame: Frame, callee: Bound, args: Arguments, node: a
     base, _, name = callee.function.name.rpartition(".")
     receiver = callee.receiver
     if isinstance(receiver, Traced):
-        return vm.traced(node, receiver)
+        return recorded(vm, args.after(receiver), node, name)
     if isinstance(receiver, Instance):
         if name == "__setattr__":
             return _set_attribute(vm, frame, receiver, args, node)
@@ -788,8 +845,7 @@ def _filter(vm: Machine, frame: Frame, args: Arguments, node: ast.AST) -> Value:
     spread = containers.iterate(vm, frame, iterable, node, "iter.call")
     for item in spread.members():
         answer = item if isinstance(function, Const) else calls.invoke(vm, frame, function, [item], node)
-        if isinstance(answer, Traced):
-            vm.event("bool.call", node, origin=answer.origin)
+        decide.truth(vm, frame, answer, node, "bool.call")
     members = list(spread.members())
     return Sequence("iterator", [], join_all(members)) if members else Sequence("iterator", [])
 

@@ -5,8 +5,9 @@ from __future__ import annotations
 import ast
 from typing import Final
 
-from fxlint.predict import attributes, calls, classes, containers, told
+from fxlint.predict import attributes, calls, classes, containers, library, told
 from fxlint.predict.arguments import Arguments
+from fxlint.predict.facts import literal
 from fxlint.predict.machine import Machine, PathEnd
 from fxlint.predict.scopes import Frame
 from fxlint.predict.values import (
@@ -111,7 +112,7 @@ def call_module(vm: Machine, frame: Frame, module: Instance, args: Arguments, no
         vm.event("module.unregistered", node, exception="NameError", callee=module.expression)
         return vm.traced(node, _first_traced(args))
     if is_leaf(vm, module) or told.is_leaf(vm, module.cls):
-        return vm.traced(node, _first_traced(args))
+        return library.recorded(vm, args, node, module.expression)
     return run_forward(vm, frame, module, args, node)
 
 
@@ -155,10 +156,27 @@ def library_forward(vm: Machine, frame: Frame, module: Instance, base: str, args
     if name == classes.MODULE:
         vm.note("abstract", node)
         raise PathEnd
+    if not args.holds_traced():
+        return MAYBE
     failure = vm.facts.forward_failure(name)
-    if failure is not None and args.holds_traced():
+    for method, inner in vm.facts.calls_in_forward(name).items():
+        own = classes.find(vm, module.cls, method)
+        if own is not None:
+            given = [_given(vm, frame, module, source, args, node) for source in inner.arguments]
+            calls.invoke(vm, frame, attributes.bind(vm, own, module), given, node)
+            failure = inner.afterwards.exception
+    if failure is not None:
         vm.event("root.library", node, exception=failure, callee=name.rpartition(".")[2])
-    return vm.traced(node, _first_traced(args)) if args.holds_traced() else MAYBE
+    return vm.traced(node, _first_traced(args))
+
+
+def _given(vm: Machine, frame: Frame, module: Instance, source: str, args: Arguments, node: ast.AST) -> Value:
+    """What a library forward hands to a method of its own object."""
+    if source == "*":
+        return vm.traced(node, _first_traced(args))
+    if source.startswith("."):
+        return attributes.load(vm, frame, module, source[1:], node)
+    return literal(source)
 
 
 def _run_sequential(vm: Machine, frame: Frame, module: Instance, args: Arguments, node: ast.AST) -> Value:
@@ -227,6 +245,9 @@ def method(vm: Machine, frame: Frame, module: Instance, base: str, name: str, ar
         return NONE
     if module.children is not None:
         return _container_method(vm, frame, module, name, args, node)
+    measured = vm.facts.method(base, name)
+    if measured is not None and args.holds_traced():
+        return library.outcome_of(vm, f"{base}.{name}", measured, args, node)
     return UNKNOWN
 
 

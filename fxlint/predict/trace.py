@@ -6,7 +6,7 @@ import ast
 from dataclasses import dataclass
 from typing import Final
 
-from fxlint.predict import calls, classes, defaults, evaluate, modules, silent, sites
+from fxlint.predict import calls, classes, defaults, evaluate, library, modules, silent, sites
 from fxlint.predict.arguments import Arguments
 from fxlint.predict.machine import Event, Guard, Machine, OutOfBudget, PathEnd, Unwind
 from fxlint.predict.roots import RootValue
@@ -336,36 +336,14 @@ def _trace_library_forward(vm: Machine, instance: Instance) -> str | None:
 
 
 def _check_output(vm: Machine, function: Function, result: Value) -> None:
-    """A graph holds Proxies, numbers, strings and their containers; an object of another class cannot be returned."""
-    bad = _unsupported(vm, result, 3)
+    """Forward returns what becomes the argument of the output node."""
+    iterates = isinstance(result, Sequence) and result.kind in {"set", "iterator"}
+    bad = result if iterates else library.unsupported(vm, result)
     if bad is not None:
         returns = [node for node in ast.walk(function.node) if isinstance(node, ast.Return) and node.value is not None]
         kind = "output.generator" if isinstance(bad, Sequence) and bad.kind == "iterator" else "output.type"
         with vm.at(Frame(function.scope, function, None)):
             vm.event(kind, returns[-1] if returns else function.node, exception="NotImplementedError")
-
-
-def _unsupported(vm: Machine, value: Value, depth: int) -> Value | None:
-    if isinstance(value, Instance):
-        if isinstance(value.cls, External):
-            return None
-        classes.resolve_bases(vm, value.cls)
-        plain = value.cls.complete and not value.open and not any(isinstance(b, External) for b in value.cls.mro)
-        supported = classes.is_enum(vm, value.cls) or classes.dataclass_fields(vm, value.cls)
-        return value if plain and not supported else None
-    if isinstance(value, (Function, Class)):
-        return value
-    if isinstance(value, Mapping) and any(isinstance(pair[0], Traced) for pair in value.items.values()):
-        return value
-    if isinstance(value, Sequence) and value.kind in {"set", "iterator"} and depth == 3:
-        return value
-    if depth and isinstance(value, Sequence):
-        return next((bad for item in value.items if (bad := _unsupported(vm, item, depth - 1)) is not None), None)
-    if depth and isinstance(value, Mapping):
-        return next(
-            (bad for _, item in value.items.values() if (bad := _unsupported(vm, item, depth - 1)) is not None), None
-        )
-    return None
 
 
 def guard_text(guard: Guard) -> str:

@@ -185,6 +185,14 @@ def test_a_library_module_whose_own_forward_fails() -> None:
     assert facts.traces["root.eval"].result == "fails"
 
 
+def test_the_methods_of_a_library_module() -> None:
+    facts = calltable.module_class("torch.nn.Conv2d")
+    assert facts is not None
+    assert facts.methods["_conv_forward"] == calltable.NODE
+    assert calltable.module_class("torch.ao.nn.quantized.FloatFunctional").methods["cat"] == calltable.NODE
+    assert facts.calls["_conv_forward"] == calltable.InnerCall(("*", ".weight", ".bias"), calltable.NODE)
+
+
 def test_a_release_that_was_not_measured_is_answered_by_its_neighbour() -> None:
     known = calltable.releases()
     assert calltable.nearest(None) == known[0]

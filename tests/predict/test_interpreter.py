@@ -2009,6 +2009,114 @@ class TestSummariesOfCalls:
         check(tmp_path, forward("if self.two.wide:\n    assert x.sum() > 0\nreturn x", init, extra=extra), "traces")
 
 
+class TestMethodsThatATorchForwardCalls:
+    """A subclass of a module of torch is no leaf: tracing goes through torch's forward and what it brings."""
+
+    NORM = """
+        class Norm(nn.modules.batchnorm._BatchNorm):
+            def _check_input_dim(self, input):
+                {check}
+        """
+
+    def test_what_the_subclass_brings_is_traced(self, tmp_path):
+        extra = self.NORM.format(check="assert input.dim() in (2, 3)  # error")
+        source = forward("return self.norm(x)", init="self.norm = Norm(8)", extra=extra)
+        check(tmp_path, source, "fails")
+        check(tmp_path, source, "fails", name="Norm")
+
+    def test_it_takes_the_place_of_the_one_that_fails(self, tmp_path):
+        source = self.NORM.format(check="pass")
+        check(tmp_path, source, "traces", name="Norm")
+        check(tmp_path, source.replace("_check_input_dim", "_check"), "traces", name="Norm")
+        check(tmp_path, "class Norm(nn.BatchNorm2d):  # error\n    pass\n", "fails", name="Norm")
+        check(tmp_path, "class Norm(nn.BatchNorm2d):\n    _check_input_dim = print\n", "traces", name="Norm")
+
+    def test_it_is_given_what_torch_gives(self, tmp_path):
+        source = """
+            class Net(nn.Conv2d):
+                def _conv_forward(self, input, weight, bias):
+                    if weight.sum() > 0:  # error
+                        weight = -weight
+                    return super()._conv_forward(input, weight, bias)
+            """
+        check(tmp_path, source, "fails")
+
+    def test_a_method_of_torch_does_with_proxies_what_was_measured(self, tmp_path):
+        source = """
+            class Net(nn.Conv2d):
+                def forward(self, x):
+                    y = self._conv_forward(x, self.weight / 2, self.bias)
+                    return -y if y.sum() > 0 else y  # error
+            """
+        check(tmp_path, source, "fails")
+        source = """
+            class Net(nn.BatchNorm2d):
+                def forward(self, x):
+                    self._check_input_dim(x)  # error
+                    return x
+            """
+        check(tmp_path, source, "fails")
+
+
+class TestArgumentsThatANodeCannotHold:
+    @pytest.mark.parametrize(
+        "body",
+        [
+            "return torch.add(x, np.array([1, 2]))  # error",
+            "return x.reshape(np.cumsum([1, 2]))  # error",
+            "return x * np.array([1, 2])  # error",
+            "return self.layer(nn.ReLU)  # error",
+            "return self.layer(nn.ReLU())  # error",
+            "return self.layer(Config())  # error",
+            "return x.apply_(lambda y: y)  # error",
+        ],
+    )
+    def test_arrays_classes_functions_and_objects(self, tmp_path, body):
+        extra = "import numpy as np\nclass Config:\n    pass\n"
+        check(tmp_path, forward(body, "self.layer = nn.Linear(2, 2)", extra=extra), "fails")
+
+    @pytest.mark.parametrize(
+        "body",
+        [
+            "return x * np.sqrt(2)",
+            "return x.to(torch.float32)",
+            "return torch.sum(x, dim=[0, 1])",
+            "return self.layer(Kind.WIDE)",
+        ],
+    )
+    def test_numbers_and_members_of_enumerations(self, tmp_path, body):
+        extra = "import enum\nimport numpy as np\nclass Kind(enum.Enum):\n    WIDE = 1\n"
+        check(tmp_path, forward(body, "self.layer = nn.Linear(2, 2)", extra=extra), "traces")
+
+    def test_one_in_one_case_of_two(self, tmp_path):
+        init = "self.activation = activation\nself.layer = nn.Linear(2, 2)"
+        source = forward("return self.layer(self.activation(x))  # maybe", init)
+        check(tmp_path, source.replace("(self):", "(self, activation=nn.ReLU):"), "depends")
+
+
+def test_a_filter_asks_for_the_truth_of_each_of_several_possible_lists(tmp_path):
+    body = "if self.training:\n    y = (x, 1)\nelse:\n    y = (x,)\nreturn list(filter(lambda p: p, y))  # maybe"
+    check(tmp_path, forward(body), "depends")
+
+
+def test_containers_that_are_filled_by_those_who_make_them_are_objects_of_their_own(tmp_path):
+    extra = """
+        class Chain(nn.Sequential):
+            def __init__(self):
+                super().__init__()
+
+        class Branch(nn.Module):
+            def forward(self, x):
+                return x if x.sum() > 0 else -x
+        """
+    init = "self.one = Chain()\nself.one.add_module('a', nn.ReLU())\n"
+    init += "self.two = Chain()\nself.two.add_module('b', Branch())"
+    source = forward("return self.one(x)", init, extra=extra)
+    (tmp_path / "model.py").write_text(HEADER + source)
+    modules = predict([str(tmp_path / "model.py")], RULES, [tmp_path]).modules
+    assert {m.root.qualname: m.predicted.verdict for m in modules}["Net"] == "traces"
+
+
 def test_a_linted_file_in_a_package_without_init_is_one_module_under_all_its_names(tmp_path):
     folder = tmp_path / "space" / "nets"
     folder.mkdir(parents=True)
