@@ -2091,7 +2091,7 @@ class TestArgumentsThatANodeCannotHold:
     def test_one_in_one_case_of_two(self, tmp_path):
         init = "self.activation = activation\nself.layer = nn.Linear(2, 2)"
         source = forward("return self.layer(self.activation(x))  # maybe", init)
-        check(tmp_path, source.replace("(self):", "(self, activation=nn.ReLU):"), "depends")
+        check(tmp_path, source.replace("(self):", "(self, activation=nn.ReLU):"), "fails")
 
 
 def test_a_filter_asks_for_the_truth_of_each_of_several_possible_lists(tmp_path):
