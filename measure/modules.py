@@ -6,7 +6,7 @@ Each class is built with small values that a search finds, and called with tenso
 traced as the root of ``torch.fx.symbolic_trace`` (all parameters are placeholders) and through ``super().forward`` of a
 subclass (only the required parameters are), in training and in evaluation mode. Each of its other methods is called
 with traced arguments by the forward of a subclass; each that its own forward calls is replaced in a subclass, to see
-with what it is called and whether the rest of forward traces.
+with what it is called and whether the rest of forward traces. ``by_mode``: its graph is another one in each mode.
 """
 
 from __future__ import annotations
@@ -177,6 +177,8 @@ def facts(name: str) -> dict[str, Any]:
     result |= {name: found for name, found in methods(cls, known, required).items() if found}
     if runs is not None:
         result["traces"] = traces(cls, known, required)
+        if goes_by_mode(cls, known, required):
+            result["by_mode"] = True
     return result
 
 
@@ -220,6 +222,18 @@ def traces(cls: Cls, known: Mapping[str, Any], required: Sequence[Param]) -> dic
         instance = _as_subclass(cls, known, _forward(cls, [p.name for p in required])).train(mode == "train")
         outcomes[f"super.{mode}"] = _trace(instance, cls)
     return outcomes
+
+
+def goes_by_mode(cls: Cls, known: Mapping[str, Any], required: Sequence[Param]) -> bool:
+    """Whether a subclass, which is no leaf, has another graph in training than in evaluation mode."""
+    graphs = []
+    for training in (True, False):
+        instance = _as_subclass(cls, known, _forward(cls, [p.name for p in required])).train(training)
+        try:
+            graphs.append(str(torch.fx.symbolic_trace(instance).graph))
+        except Exception:
+            return False
+    return graphs[0] != graphs[1]
 
 
 def _forward(cls: Cls, names: Sequence[str]) -> dict[str, Any]:

@@ -104,7 +104,8 @@ ANOTHER_TYPE = {"set_of_tensors", "generator"}
 """Bad examples whose output has to become another type before a graph can hold it."""
 
 PROVED_OTHERWISE = {
-    "functional_dropout": "graphs", "auxiliary_result": "graphs", "generation": "graphs", "output_doubled": "graphs",
+    "functional_dropout": "graphs", "subclass_of_a_layer": "graphs", "auxiliary_result": "graphs",
+    "generation": "graphs", "output_doubled": "graphs",
     "in_place_product": "event", "checkpointed_block": "event", "printed": "event", "name_from_a_size": "event",
     "skip_connection": "event", "manager_that_is_an_object": "event",
     "weight_normalised_by_a_hook": "graphs",

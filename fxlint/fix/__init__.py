@@ -47,6 +47,7 @@ Family = Callable[[Site], Iterator[Suggestion]]
 
 _MOVED = (extract.value, wrapping.helper)
 
+_NUMBERS: Final = frozenset({"int.call", "float.call", "complex.call", "round.call"})
 FAMILIES: Final[dict[str, tuple[Family, ...]]] = {
     "bool.if": (arguments.fixed, branches.checked, branches.choice, extract.block, wrapping.helper, branches.settled),
     "bool.while": (arguments.fixed, extract.block, wrapping.helper),
@@ -152,6 +153,12 @@ def _suggest_share(findings: list[Finding], read: Read, own: Mapping[str, Rule])
     return found
 
 
+def _asked(site: Site) -> tuple[Family, ...]:
+    """A number that goes into a text is of no use in another form: it is the text that has to move."""
+    is_text = site.event in _NUMBERS and extract.is_formatted(site)
+    return FAMILIES.get("format.spec" if is_text else site.event, ())
+
+
 def _of_own(rule: Rule) -> tuple[Family, ...]:
     """What is asked for a call that a rule of the project names."""
     others = (wrapping.called, *_MOVED) if rule.untraceable else ()
@@ -164,7 +171,7 @@ def _suggest(finding: Finding, sources: Sources, own: Rule | None = None) -> tup
     if source is None or node is None:
         return ()
     site = Site(finding, source, sources, node)
-    families = (*(FAMILIES.get(finding.event, ()) if own is None else _of_own(own)), branches.other_mode)
+    families = (*(_asked(site) if own is None else _of_own(own)), branches.other_mode)
     found: dict[Suggestion, None] = {}
     for family in families:
         with contextlib.suppress(Exception):  # source of a form that a family did not foresee gets no advice from it

@@ -41,10 +41,33 @@ def conditional(site: Site) -> Iterator[Suggestion]:
 
 def formatted(site: Site) -> Iterator[Suggestion]:
     """Move the formatted text: an f-string around the finding, or the operation that formats."""
-    if any(isinstance(node, ast.JoinedStr) for node in site.source.around(site.node)):
-        yield from _around(site, (ast.JoinedStr,))
-    elif isinstance(site.node, ast.BinOp) or ".format(" in site.text(site.node):
-        yield from _value(site, site.node)
+    node = _formatting(site)
+    if node is not None:
+        yield from _value(site, node)
+
+
+def is_formatted(site: Site) -> bool:
+    """Whether the value goes into a text by a specification that no Proxy takes, whatever it is converted to before."""
+    return any(
+        (isinstance(node, ast.FormattedValue) and node.format_spec is not None) or _formats(node)
+        for node in site.source.around(site.node)
+        if isinstance(node, ast.expr)
+    )
+
+
+def _formatting(site: Site) -> ast.AST | None:
+    enclosing = (site.node, *site.source.around(site.node))
+    itself = site.node if isinstance(site.node, ast.BinOp) or ".format(" in site.text(site.node) else None
+    return next((node for node in enclosing if isinstance(node, ast.JoinedStr) or _formats(node)), itself)
+
+
+def _formats(node: ast.AST) -> bool:
+    """``"..." % x`` and ``"...".format(x)``."""
+    if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):
+        text = node.func.value if node.func.attr == "format" else None
+    else:
+        text = node.left if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Mod) else None
+    return isinstance(text, ast.Constant) and isinstance(text.value, str)
 
 
 def comprehension(site: Site) -> Iterator[Suggestion]:

@@ -442,7 +442,8 @@ class ModuleFacts:
 
     ``traces`` answers ``root.train``, ``root.eval`` (its forward is the root's: every parameter a placeholder),
     ``super.train`` and ``super.eval`` (a subclass calls ``super().forward`` with the required arguments): NODE, or the
-    failure. Empty where it could not be built and called, or has no forward.
+    failure. Empty where it could not be built and called, or has no forward. ``by_mode``: a subclass has another graph
+    in each mode.
 
     ``methods`` answers for its other methods what a call with Proxies does. ``calls`` has those that its forward calls:
     a subclass may bring its own.
@@ -455,6 +456,7 @@ class ModuleFacts:
     parameters: tuple[Parameter, ...]
     attributes: Mapping[str, Attribute]
     traces: Mapping[str, Outcome]
+    by_mode: bool
     methods: Mapping[str, Outcome]
     calls: Mapping[str, InnerCall]
     bases: tuple[str, ...]
@@ -477,6 +479,7 @@ def module_class(name: str, release: str | None = None) -> ModuleFacts | None:
         tuple(_parameter(text) for text in entry["parameters"]),
         {attribute: _attribute(text) for attribute, text in entry.get("attributes", {}).items()},
         {mode: _traced(why) for mode, why in entry.get("traces", {}).items()},
+        entry.get("by_mode", False),
         {method: Outcome(*row) for method, row in entry.get("methods", {}).items()},
         {method: InnerCall(tuple(given), _traced(why)) for method, (given, why) in entry.get("calls", {}).items()},
         bases(known, release),

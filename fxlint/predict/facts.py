@@ -110,6 +110,11 @@ class Facts:
         facts = calltable.module_class(class_name, self.release)
         return facts.methods.get(name) if facts is not None else None
 
+    def goes_by_mode(self, name: str) -> bool:
+        """Whether a library module's own forward, traced through, gives another graph in train than in eval mode."""
+        facts = calltable.module_class(name, self.release)
+        return facts is not None and facts.by_mode
+
 
 def _derives_from_module(vm: Machine, owner: Instance) -> bool:
     from fxlint.predict import classes

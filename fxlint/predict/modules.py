@@ -167,6 +167,8 @@ def library_forward(vm: Machine, frame: Frame, module: Instance, base: str, args
             failure = inner.afterwards.exception
     if failure is not None:
         vm.event("root.library", node, exception=failure, callee=name.rpartition(".")[2])
+    if vm.facts.goes_by_mode(name) and isinstance(node, ast.Call):
+        vm.note("silent.training", node)
     return vm.traced(node, _first_traced(args))
 
 

@@ -152,6 +152,17 @@ def test_a_tensor_is_filled_with_a_number_and_not_with_a_list(suggested, body):
 
 
 @pytest.mark.parametrize(
+    "text",
+    ["f'{float(x.sum()):.2f}'", "'{:.2f}'.format(float(x.sum()))", "'%.2f' % float(x.sum())"],
+    ids=["f_string", "format", "percent"],
+)
+def test_a_number_that_is_formatted_stays_and_the_text_moves(suggested, text):
+    made = suggested(net(f"s = {text}\nreturn x, s")).rewrites("float.call")
+    assert len(made) == 1
+    assert f"    return {text}" in made[0].replace('"', "'")
+
+
+@pytest.mark.parametrize(
     ("message", "said"),
     [
         ("'two'", '"two"'),
