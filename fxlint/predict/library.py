@@ -257,6 +257,8 @@ def measured(
             return Instance(External(ARRAY), open=True, expression=name)
         result = _plain(name, outcome, constant_self)
         return silent.derived(vm, args.values(), node) if result is REAL_TENSOR else result
+    if name.startswith("logging."):
+        vm.note("silent.text", node, origin=_origin(args))
     return outcome_of(vm, name, outcome, args, node, constant_self)
 
 
@@ -277,7 +279,6 @@ def outcome_of(
         return vm.traced(node, first_traced(args))
     if outcome.result == "value":
         if outcome.constant is not None and not outcome.varies:
-            vm.note("silent.type", node, origin=_origin(args), callee=name)
             return answer(outcome.constant) if isinstance(outcome.constant, bool) else const(outcome.constant)
         return _plain(name, outcome, constant_self)
     vm.unresolvable(name, node)
@@ -682,6 +683,9 @@ def _issubclass(vm: Machine, frame: Frame, args: Arguments, node: ast.AST) -> Va
     if isinstance(value, Class) and isinstance(wanted, Class):
         classes.resolve_bases(vm, value)
         return const(wanted in value.mro) if value.complete else UNKNOWN
+    if value is not None and is_of_tracing(value) and isinstance(wanted, (Class, External)):
+        vm.note("silent.isinstance", node)
+        return answer(is_of_tracing(wanted))
     return UNKNOWN
 
 
@@ -1074,6 +1078,8 @@ def _asks_for(name: str, yes: tuple[type[Value], ...], no: tuple[type[Value], ..
     def model(vm: Machine, frame: Frame, args: Arguments, node: ast.AST) -> Value:
         value = args.get(0, "object")
         if isinstance(value, Traced):
+            if name == "builtins.callable":
+                vm.note("silent.hasattr", node, origin=value.origin)
             return measured(vm, name, args, node)
         if isinstance(value, yes):
             return TRUE
