@@ -153,6 +153,8 @@ def instances(paths: tuple[str, ...], config: tuple[str, ...], **given: Any) -> 
         click.echo(_line(root, found.reasons.get(root.id), settings.root))
     for problem in (*files.problems, *prediction.problems):
         _say(f"error: {placed(problem)}")
+    for problem in found.problems:
+        _say(f"warning: {placed(problem)}")
     _say(f"{len(roots) - len(missing)} of {len(roots)} classes have an instance")
     return EXIT_CANNOT if files.problems or prediction.problems else int(bool(missing))
 
@@ -242,12 +244,15 @@ def _root_of(name: str, settings: Config, rules: RuleSet) -> Root:
     from fxlint.project.source import read
 
     path, separator, qualname = name.rpartition("::")
+    module = ""
     if not separator:
         module, separator, qualname = name.partition(":")
-        index = Project((), search_path(settings, settings.python)).module(module) if separator else None
+    if not qualname or not (path or module):
+        raise ConfigError(f"'{printable(name)}' is no name; write package.module:Class or path.py::Class")
+    if module:
+        index = Project((), search_path(settings, settings.python)).module(module)
         if index is None:
-            form = "" if separator else "; write package.module:Class or path.py::Class"
-            raise ConfigError(f"there is no module {printable(module)}{form}")
+            raise ConfigError(f"there is no module {printable(module)}")
         path = seen_from_here(index.source.path)
     prediction = _predicted((path,), settings, rules)
     for problem in prediction.problems:

@@ -106,6 +106,10 @@ class TestTrace:
         Path("fxlint.toml").write_text(Path("fxlint.toml").read_text() + more)
         assert fxlint("trace", "pkg.net:Net")[2] == "Net traces: 7 nodes, from Net(width=7)\n"
 
+    def test_a_parameter_that_does_not_exist(self, fxlint):
+        _, _, said = fxlint("trace", "pkg.net:Net", "--concrete-args", "flagg=True")
+        assert "not used: forward has no parameter flagg" in said.splitlines()[0]
+
     def test_what_cannot_be_built_says_why(self, fxlint):
         code, _, said = fxlint("trace", "pkg.net:Odd")
         assert (code, said.count("\n")) == (2, 1)
@@ -116,7 +120,9 @@ class TestTrace:
         [
             ("pkg.net:Nett", "pkg/net.py has no module class or function Nett; did you mean 'Net'?"),
             ("pkg.nett:Net", "there is no module pkg.nett"),
-            ("Net", "there is no module Net; write package.module:Class or path.py::Class"),
+            ("Net", "'Net' is no name; write package.module:Class or path.py::Class"),
+            ("", "'' is no name; write package.module:Class or path.py::Class"),
+            ("pkg.net:", "'pkg.net:' is no name; write package.module:Class or path.py::Class"),
             ("gone.py::Net", "gone.py"),
         ],
     )
@@ -158,13 +164,26 @@ class TestInstances:
         code, out, _ = fxlint("instances", "pkg")
         assert (code, out.splitlines()[1]) == (0, "pkg/net.py:21: Odd: declared: Odd(thing=..., size=...)")
 
+    def test_a_file_that_cannot_be_imported_is_named(self, fxlint):
+        Path("pkg/bad.py").write_text("import gone\n" + MODEL)
+        said = fxlint("instances", "pkg")[2]
+        assert said.splitlines()[0] == (
+            "warning: pkg/bad.py: importing it raised ModuleNotFoundError: No module named 'gone' (bad.py:1)"
+        )
+
+    def test_the_others_are_found_where_one_takes_the_process_down(self, fxlint):
+        Path("pkg/bad.py").write_text("import os\nos._exit(3)\n" + MODEL)
+        _, out, said = fxlint("instances", "pkg")
+        assert said.splitlines()[0].startswith("warning: pkg/bad.py: importing it called os._exit(3)")
+        assert "pkg/net.py:9: Net: no arguments: pkg.net.Net()" in out
+
     def test_a_path_that_does_not_exist(self, fxlint):
         code, _, said = fxlint("instances", "gone")
         assert (code, said.splitlines()[0]) == (2, "error: gone: no such file or folder")
 
-    def test_a_class_of_a_notebook_has_none(self, fxlint):
+    def test_the_classes_of_a_notebook(self, fxlint):
         cell = {"cell_type": "code", "source": "from torch import nn\n\n" + MODEL.partition("\n\n\n")[2]}
         Path("nb.ipynb").write_text(json.dumps({"nbformat": 4, "metadata": {}, "cells": [cell]}))
         code, out, said = fxlint("instances", "nb.ipynb")
         assert '"nb.ipynb::Odd" = "Odd(thing=..., size=...)"' in out
-        assert (code, said.splitlines()[-1]) == (1, "0 of 2 classes have an instance")
+        assert (code, said.splitlines()[-1]) == (1, "1 of 2 classes have an instance")

@@ -95,6 +95,7 @@ def show(root: Root, settings: ConfirmSettings) -> Shown:
         with closing(Pool(python, 1)) as pool:
             work = batches(prediction, settings, _surveyed(prediction, settings, pool))
             pool.run([{**batch, "task": "show"} for batch in work], take)
+            collected.note_unguarded(pool.unguarded)
     except NoInterpreterError as error:
         return Shown(root, reason=str(error))
     reading = collected.reading(root)
@@ -117,12 +118,13 @@ def find_instances(prediction: Prediction, settings: ConfirmSettings) -> Found:
     python = find_interpreter(settings.python, settings.roots)
     with closing(Pool(python, settings.jobs)) as pool:
         found = _surveyed(prediction, settings, pool)
+        unguarded = _told_of_guards(pool.unguarded)
     known = dict(found.instances)
     for root in (module.root for module in prediction.modules):
         said = declared(root, module_name(Path(root.path)), settings)
         if said:
             known[root.id] = tuple(Instance(text, "declared", "") for text in said)
-    return Found(known, found.reasons)
+    return Found(known, found.reasons, (*unguarded, *found.problems))
 
 
 class _Collected:
@@ -196,15 +198,18 @@ class _Collected:
         return self._readings[root.id]
 
     def note_unguarded(self, guards: Sequence[str]) -> None:
-        if guards:
-            told = f"the code under lint ran without some guards, which this system does not have: {'; '.join(guards)}"
-            self._unguarded = [Problem("", told, stage="confirm")]
+        self._unguarded = _told_of_guards(guards)
 
     def traces(self) -> dict[str, Trace]:
         return {root: reading.trace() for root, reading in self._readings.items()}
 
     def problems(self) -> tuple[Problem, ...]:
         return (*self._unguarded, *(problem for _, problem in sorted(self._problems.items())), *self._refused)
+
+
+def _told_of_guards(missing: Sequence[str]) -> list[Problem]:
+    told = f"the code under lint ran without some guards, which this system does not have: {'; '.join(missing)}"
+    return [Problem("", told, stage="confirm")] if missing else []
 
 
 class _Sources:

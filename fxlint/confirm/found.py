@@ -6,6 +6,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
 
+from fxlint.findings import Problem
+
 
 @dataclass(frozen=True, slots=True)
 class Instance:
@@ -25,10 +27,14 @@ class Instance:
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """By root id: the instances to trace, the best one first; and what was tried in vain where there is none."""
+    """By root id: the instances to trace, the best one first; and what was tried in vain where there is none.
+
+    ``problems`` are what kept files from being imported.
+    """
 
     instances: Mapping[str, tuple[Instance, ...]]
     reasons: Mapping[str, str]
+    problems: tuple[Problem, ...] = ()
 
 
 NOTHING = Found(MappingProxyType({}), MappingProxyType({}))

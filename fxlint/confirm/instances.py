@@ -9,7 +9,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from fxlint.findings import Finding, Prediction, Root
+from fxlint.findings import Finding, Prediction, Problem, Root
 from fxlint.project.naming import module_name
 from fxlint.tracer.messages import INHERITED
 
@@ -170,9 +170,15 @@ class Survey:
         }
         self._found: dict[str, dict[tuple[bool | None, ...], Instance]] = {}
         self._reasons: dict[str, str] = {}
+        self._problems: dict[str, Problem] = {}
+        self._files = {module.root.path for module in prediction.modules}
 
     def take(self, message: Mapping[str, Any]) -> None:
         """Take a message of a worker; what the code under lint wrote into its pipe is passed over."""
+        if message["kind"] == "unimported":
+            if message["file"] in self._files:
+                self._problems[message["file"]] = Problem(message["file"], message["reason"], stage="confirm")
+            return
         key = message.get("class")
         root = self._roots.get(tuple(key)) if isinstance(key, list) else None
         if root is None:
@@ -196,7 +202,8 @@ class Survey:
             ranked = sorted(by_answers.values(), key=lambda one: (one.rank, one.seconds, one.text))
             own = [one for one in ranked if one.rank < INHERITED] or ranked[:1]
             chosen[root] = tuple(_in_both_modes(own, self._conditions.get(root, [])))[:MAX_INSTANCES]
-        return Found(chosen, {root: why for root, why in self._reasons.items() if root not in chosen})
+        reasons = {root: why for root, why in self._reasons.items() if root not in chosen}
+        return Found(chosen, reasons, tuple(self._problems.values()))
 
 
 def _in_both_modes(instances: Sequence[Instance], conditions: Sequence[str]) -> list[Instance]:

@@ -66,7 +66,7 @@ from .show import show
 from .sites import note_functions
 from .stock import Stock
 from .suggestions import about_meta, try_inputs, try_suggestion
-from .tracing import STOCK, Tracing, evaluated, told
+from .tracing import STOCK, Tracing, evaluated, told, unknown_parameters
 from .untouched import changed_since, state
 
 Spec = Mapping[str, Any]
@@ -331,6 +331,9 @@ def _bound(root: Spec, module: ModuleType, send: Send, settings: Settings) -> Se
         return settings
     try:
         concrete_args = evaluated(expression, module)
+        unknown = unknown_parameters(find(module, root["qualname"]), concrete_args)
+        if unknown:
+            raise CannotBuildError(f"forward has no parameter {', '.join(unknown)}")
     except CannotBuildError as error:
         reason = str(error)
     except Exception as error:

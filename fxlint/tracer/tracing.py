@@ -78,6 +78,13 @@ def defaults_of(root: Root) -> dict[str, Any]:
     }
 
 
+def unknown_parameters(root: Any, names: Iterable[str]) -> list[str]:
+    """The names that are no parameters of forward, or of a function: the tracer passes them over."""
+    forward = getattr(root, "forward", root)
+    parameters = inspect.signature(inspect.unwrap(forward)).parameters
+    return [name for name in names if name not in parameters]
+
+
 def told(settings: Mapping[str, Any], bind_defaults: bool) -> tuple[Tracing, list[str]]:
     """What the fields of ``TracerSettings`` in ``fxlint/tracing.py`` come to, and what in them cannot be used.
 
@@ -98,7 +105,11 @@ def told(settings: Mapping[str, Any], bind_defaults: bool) -> tuple[Tracing, lis
     base = torch.fx.Tracer
     if settings["tracer_class"] is not None:
         base = _tracer_class(settings["tracer_class"])
-    return Tracing(base, arguments, leaves, bind_defaults=bind_defaults), looked_up.problems
+    problems = looked_up.problems
+    if base.is_leaf_module is not torch.fx.Tracer.is_leaf_module and not leaves:
+        name = settings["tracer_class"]
+        problems.append(f"{name} has leaf modules of its own, which prediction knows from leaf-modules only")
+    return Tracing(base, arguments, leaves, bind_defaults=bind_defaults), problems
 
 
 def _tracer_class(name: str) -> type[torch.fx.Tracer]:

@@ -23,6 +23,7 @@ from types import ModuleType
 from typing import Any
 
 PACKAGE = "_fxlint_tracer"
+OLDEST_TORCH = (2, 1)
 
 
 def load_package() -> ModuleType:
@@ -51,6 +52,8 @@ def main() -> None:
 
         torch.set_num_threads(1)
         greeting["torch"] = torch.__version__
+        if tuple(map(int, torch.__version__.split(".")[:2])) < OLDEST_TORCH:
+            greeting["problem"] = f"its torch {torch.__version__} is older than {'.'.join(map(str, OLDEST_TORCH))}"
     except BaseException as error:  # a broken installation raises anything
         greeting["problem"] = f"importing torch raised {type(error).__name__}: {' '.join(str(error).split())[:300]}"
     if "problem" in greeting:

@@ -239,6 +239,15 @@ class TestInterpreters:
     def test_one_that_is_no_python(self, prepared):
         self.assert_nothing_was_traced(prepared.confirm(python="/bin/false"), "/bin/false does not work")
 
+    def test_one_whose_torch_is_old(self, prepared, tmp_path, monkeypatch):
+        old = tmp_path / "old" / "torch"
+        old.mkdir(parents=True)
+        (old / "__init__.py").write_text("__version__ = '1.13.1+cpu'\ndef set_num_threads(n): ...\n")
+        (old / "fx.py").touch()
+        monkeypatch.setenv("PYTHONPATH", str(old.parent))
+        words = "its torch 1.13.1+cpu is older than 2.1"
+        self.assert_nothing_was_traced(prepared.confirm(python=sys.executable), words)
+
     def test_one_whose_torch_is_broken(self, prepared, tmp_path, monkeypatch):
         broken = tmp_path / "broken" / "torch"
         broken.mkdir(parents=True)

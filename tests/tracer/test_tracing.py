@@ -104,6 +104,14 @@ def test_constant_shapes_of_parameters(code):
     assert (verdict(code, "Shape", STOCK), verdict(code, "Shape", tracing)) == ("fails", "traces")
 
 
+def test_leaves_that_prediction_cannot_know_are_told(code):
+    name = f"{code.module.__name__}:MyTracer"
+    told = f"{name} has leaf modules of its own, which prediction knows from leaf-modules only"
+    assert settings(code, tracer_class=name)[1] == [told]
+    assert settings(code, tracer_class=name, leaf_modules=["here:Inner"])[1] == []
+    assert settings(code)[1] == []
+
+
 def test_a_tracer_class_of_the_project_with_a_leaf_on_top(code):
     tracing, _ = settings(code, tracer_class=f"{code.module.__name__}:MyTracer")
     assert [verdict(code, name, tracing) for name in ("Net", "Shape", "Calls")] == ["traces", "traces", "fails"]

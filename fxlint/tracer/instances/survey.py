@@ -10,8 +10,8 @@ A batch is a JSON object like those of ``jobs.py`` with "task": "survey" and thr
 texts that may show how to make instances; "budget" in seconds.
 
 Answers are messages {"file", "kind": "found", "class": [real path, qualname], "text", "how", "rank", "device",
-"seconds", "answers": truth values of the conditions} and {"file", "kind": "none", "class", "reason"}, and "done" per
-file.
+"seconds", "answers": truth values of the conditions}, {"file", "kind": "none", "class", "reason"}, {"file", "kind":
+"unimported", "reason"}, and "done" per file.
 """
 
 from __future__ import annotations
@@ -79,6 +79,8 @@ class _State:
     tried: set[str] = field(default_factory=set)
     found: dict[Key, dict[tuple[bool | None, ...], tuple[int, float]]] = field(default_factory=dict)
     told: set[Key] = field(default_factory=set)
+    importing: str | None = None
+    """The id of the file that is being imported."""
     torch: list[str] = field(default_factory=list)
     """The modules of torch that importing the files loads."""
     heard: float = 0.0
@@ -98,6 +100,7 @@ def run_survey(batch: Mapping[str, Any], send: Send, orphaned: Callable[[], bool
             state.torch = message["modules"]
         elif kind == "trying":
             state.tried.add(message["text"])
+            state.importing = message.get("file")
             if time.monotonic() > state.heard + 1:
                 state.heard = time.monotonic()
                 send({"file": files[0]["id"], "kind": "stage", "allow": message["allow"] + GRACE})
@@ -105,6 +108,12 @@ def run_survey(batch: Mapping[str, Any], send: Send, orphaned: Callable[[], bool
             known = state.found.setdefault(tuple(message["class"]), {})
             known[tuple(message["answers"])] = (message["rank"], message["seconds"])
             send({"file": files[0]["id"], **message})
+        elif kind == "imported":
+            state.tried.discard(message["text"])
+            state.importing = None
+        elif kind == "unimported":
+            state.importing = None
+            send(message)
         elif kind == "none":
             state.told.add(tuple(message["class"]))
             send({"file": files[0]["id"], **message})
@@ -115,6 +124,8 @@ def run_survey(batch: Mapping[str, Any], send: Send, orphaned: Callable[[], bool
     for _ in range(MAX_RESTARTS if CAN_FORK else 0):
         limits = Limits(max(batch["seconds"], batch["budget"]), batch["memory"])
         ending = supervised(work, on_message, limits, user.is_user, orphaned)
+        if state.importing is not None and ending.kind != "done":
+            send({"file": state.importing, "kind": "unimported", "reason": f"importing it {ending.what}"})
         if ending.kind == "done" or time.monotonic() > deadline:
             break
     for name in state.torch:  # once here, and not again in every process that traces some of these files
@@ -169,11 +180,16 @@ class _Survey:
             text = f"import {spec['file']}"
             if text in self._state.tried:
                 continue
-            self._send({"kind": "trying", "text": text, "allow": self._batch["seconds"]})
+            self._send({"kind": "trying", "text": text, "allow": self._batch["seconds"], "file": spec["id"]})
             sys.argv = [spec["file"]]
-            with contextlib.suppress(BaseException):  # the trace of the file says what is wrong with it
-                yield load_module(spec["file"], spec["module"], spec["sys_path"], spec["package"])
-            self._state.tried.discard(text)
+            try:
+                module = load_module(spec["file"], spec["module"], spec["sys_path"], spec["package"])
+            except BaseException as error:
+                reason = f"importing it raised {told_in_a_line(error, self._user)}"
+                self._send({"kind": "unimported", "file": spec["id"], "reason": reason})
+                continue
+            self._send({"kind": "imported", "text": text})
+            yield module
 
     def _classes(self, module: ModuleType) -> list[type]:
         """The wanted classes of a module, last definitions first: they are often made of the ones before."""
