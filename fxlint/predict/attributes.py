@@ -50,6 +50,8 @@ _TENSOR_VALUES: Final = frozenset(
 _SHAPE_METHODS: Final = frozenset({"size", "dim", "numel", "nelement"})
 _SHAPES: Final = _SHAPE_METHODS | {"shape", "ndim"}
 """What ``ParameterProxy`` answers like the parameter, with ``param_shapes_constant``."""
+_SEQUENCE_METHODS: Final = frozenset({"index", "count"})
+"""What is asked of sequences alone: an object that is not known is probably one."""
 _TENSOR_TENSORS: Final = frozenset("T mT H mH data real imag grad".split())
 
 
@@ -148,6 +150,8 @@ def _of_unknown(vm: Machine, frame: Frame, owner: Unknown, name: str, node: ast.
         return Unknown(likely=likely_of(found)) if not isinstance(found, (Bound, Traced)) else found
     if isinstance(likely, Const) and isinstance(likely.value, str) and hasattr(str, name):
         return Unknown(likely=_of_constant(vm, likely, name, node))
+    if likely is None and name in _SEQUENCE_METHODS:
+        return Unknown(likely=Bound(External(f"builtins.list.{name}"), Sequence("list", [], UNKNOWN)))
     return UNKNOWN
 
 

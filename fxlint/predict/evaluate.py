@@ -16,6 +16,7 @@ from fxlint.predict.values import (
     FALSE,
     MAYBE,
     NONE,
+    PROXY_TEXT,
     TRUE,
     UNKNOWN,
     Const,
@@ -118,6 +119,7 @@ def _formatted(vm: Machine, frame: Frame, node: ast.JoinedStr) -> Value:
                 vm.event("format.spec", part.value, origin=value.origin, exception="TypeError")
             else:
                 vm.note("silent.text", part.value, origin=value.origin)
+            value = Const(PROXY_TEXT)
         if text is not None and isinstance(value, Const) and part.format_spec is None and part.conversion in (-1, 115):
             text.append(str(value.value))
         else:

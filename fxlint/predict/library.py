@@ -25,6 +25,7 @@ from fxlint.predict.values import (
     MAYBE,
     NONE,
     PROXY,
+    PROXY_TEXT,
     REAL_TENSOR,
     TRUE,
     UNKNOWN,
@@ -52,6 +53,7 @@ from fxlint.predict.values import (
     Wraps,
     answer,
     const,
+    holds_proxy_text,
     holds_traced,
     is_of_tracing,
     join,
@@ -731,7 +733,10 @@ def _getattr(vm: Machine, frame: Frame, args: Arguments, node: ast.AST) -> Value
     if isinstance(name, Traced):
         vm.event("key.lookup", node, origin=name.origin, exception="TypeError")
         return MAYBE
-    if isinstance(name, Const) and isinstance(name.value, str):
+    named_by_proxy = holds_proxy_text(name) and default is None and not isinstance(owner, Traced)
+    if named_by_proxy:
+        vm.event("key.lookup", node, exception="AttributeError")
+    if isinstance(name, Const) and isinstance(name.value, str) and not named_by_proxy:
         present = default is None or _present(vm, owner, name.value)
         if present is None:
             found = attributes.load(vm, frame, owner, name.value, node)
@@ -1052,6 +1057,23 @@ def _converted(name: str, function: Callable[..., Any]) -> Model:
     return model
 
 
+def _text(name: str) -> Model:
+    """str, repr: of a Proxy its name in the graph, known while tracing."""
+    convert = _converted(name, str)
+
+    def model(vm: Machine, frame: Frame, args: Arguments, node: ast.AST) -> Value:
+        result = convert(vm, frame, args, node)
+        return Const(PROXY_TEXT) if isinstance(args.get(0, "object"), Traced) and result is UNKNOWN else result
+
+    return model
+
+
+def _device(vm: Machine, frame: Frame, args: Arguments, node: ast.AST) -> Value:
+    if holds_proxy_text(args.get(0, "type")):
+        vm.event("call.torch", node, exception="RuntimeError", callee="torch.device")
+    return measured(vm, "torch.device", args, node)
+
+
 def _bool(vm: Machine, frame: Frame, args: Arguments, node: ast.AST) -> Value:
     value = args.get(0, "")
     if value is None:
@@ -1325,6 +1347,7 @@ _MODELS: Final[dict[str, Model]] = {
     "builtins.issubclass": _issubclass,
     "builtins.hasattr": _hasattr,
     "builtins.getattr": _getattr,
+    "torch.device": _device,
     "builtins.setattr": _setattr,
     "builtins.range": _range,
     "builtins.enumerate": _enumerate,
@@ -1361,7 +1384,7 @@ _MODELS: Final[dict[str, Model]] = {
     "builtins.bool": _bool,
     "builtins.int": _converted("builtins.int", int),
     "builtins.float": _converted("builtins.float", float),
-    "builtins.str": _converted("builtins.str", str),
+    "builtins.str": _text("builtins.str"),
     "builtins.abs": _converted("builtins.abs", abs),
     "builtins.round": _converted("builtins.round", round),
     "builtins.pow": _converted("builtins.pow", pow),

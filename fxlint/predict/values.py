@@ -23,6 +23,8 @@ if TYPE_CHECKING:
 
 MAX_OPTIONS: Final = 6
 PROXY: Final = "torch.fx.proxy.Proxy"
+PROXY_TEXT: Final = "Proxy(...)"
+"""What stands where a Proxy was made into text, which is its name in the graph."""
 
 
 clock = itertools.count(1).__next__
@@ -367,6 +369,11 @@ def key_of(value: Value) -> Hashable | None:
 def is_of_tracing(key: Value) -> bool:
     """A Proxy or its class: no container that was filled before tracing has it as a key."""
     return isinstance(key, Traced) or (isinstance(key, External) and key.name == PROXY)
+
+
+def holds_proxy_text(value: Value | None) -> bool:
+    """Whether it is a text that the text of a Proxy has become a part of."""
+    return isinstance(value, Const) and isinstance(value.value, str) and PROXY_TEXT in value.value
 
 
 def outlives(value: Value, born: int, depth: int = 3) -> None:
