@@ -20,8 +20,6 @@ from fxlint.predict.sites import FunctionNode
 from fxlint.predict.values import UNKNOWN, Class, Const, External, Function, Union, Unknown, Value, same
 from fxlint.project.tree import walk
 
-MAX_FILES: Final = 8
-"""Files beside its own in which the calls of a class are looked at."""
 _CARRIERS: Final = frozenset({"builtins.dict", "functools.partial"})
 
 
@@ -59,25 +57,12 @@ def _stands(vm: Machine, callee: _Callee, parameter: str, default: Value) -> boo
 
 
 def _calls(vm: Machine, callee: _Callee) -> Iterator[tuple[ModuleScope, ast.Call]]:
+    if callee.cls is not None:
+        yield from sites.calls_of(vm, callee.cls)
+        return
     found = sites.of(callee.module)
-    own = found.calls.get(callee.name, [])
-    yield from ((callee.module, call) for call in (own if callee.cls else own + found.attributes.get(callee.name, [])))
-    for module in _importing(vm, callee.cls) if callee.cls is not None else ():
-        yield from ((module, call) for call in sites.of(module).calls.get(callee.name, ()))
-
-
-def _importing(vm: Machine, cls: Class) -> list[ModuleScope]:
-    """The first of the other modules that call the class by its name."""
-    found: list[ModuleScope] = []
-    for name in vm.project.callers(cls.name):
-        if len(found) == MAX_FILES:
-            break
-        module = names.module_scope(vm, name)
-        if module is not None and module is not cls.module:
-            value = names.global_name(vm, module, cls.name)
-            if isinstance(value, Class) and value.node is cls.node:
-                found.append(module)
-    return found
+    for call in found.calls.get(callee.name, []) + found.attributes.get(callee.name, []):
+        yield callee.module, call
 
 
 def _leaves(

@@ -1,4 +1,4 @@
-"""Layers that a constructor is given where its own file uses it: what an argument without a default probably is."""
+"""Layers that a constructor is given where linted code uses it: what an argument without a default probably is."""
 
 from __future__ import annotations
 
@@ -6,28 +6,50 @@ import ast
 from collections.abc import Iterator
 from typing import Final
 
-from fxlint.predict import classes, evaluate
+from fxlint.predict import classes, evaluate, names
 from fxlint.predict.machine import Machine, OutOfBudget, PathEnd, Unwind
 from fxlint.predict.scopes import Around, Frame, ModuleScope, Scope, Sites
-from fxlint.predict.values import UNKNOWN, Class, External, Function, Instance, Sequence, Unknown, Value, join_all
+from fxlint.predict.values import UNKNOWN, Class, External, Function, Instance, Sequence, Unknown, Value, join_all, same
 from fxlint.project.tree import children
 
 MAX_LAYERS: Final = 3
+MAX_FILES: Final = 8
+"""Files beside its own in which the calls of a class are looked at."""
 FunctionNode = ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda
 
 
 def layers_given(vm: Machine, cls: Class, init: Function) -> dict[str, Value]:
-    """By parameter name, the modules that calls of the class in its file give for parameters without a default."""
+    """By parameter name, the modules that calls of the class give for parameters without a default."""
     wanted = _without_default(init)
     found: dict[str, list[Instance]] = {}
-    for call in of(cls.module).calls.get(cls.name, ()) if wanted else ():
+    for module, call in calls_of(vm, cls) if wanted else ():
         for name, node in bound(call, init.node):
             kinds = found.setdefault(name, [])
-            for made in _made(cls.module, node) if name in wanted and len(kinds) < MAX_LAYERS else ():
-                layer = _layer(vm, cls.module, made)
-                if layer is not None and not any(_is_same(layer.cls, other.cls) for other in kinds):
+            for made in _made(module, node) if name in wanted and len(kinds) < MAX_LAYERS else ():
+                layer = _layer(vm, module, made)
+                if layer is not None and not any(_is_same(layer, other) for other in kinds):
                     kinds.append(layer)
-    return {name: join_all(kinds) for name, kinds in found.items() if kinds}
+    return {name: _together(kinds) for name, kinds in found.items() if kinds}
+
+
+def calls_of(vm: Machine, cls: Class) -> Iterator[tuple[ModuleScope, ast.Call]]:
+    """The calls of a class by its name, those in its own file first."""
+    for module in (cls.module, *importing(vm, cls)):
+        yield from ((module, call) for call in of(module).calls.get(cls.name, ()))
+
+
+def importing(vm: Machine, cls: Class) -> list[ModuleScope]:
+    """The first of the other modules that call the class by its name."""
+    found: list[ModuleScope] = []
+    for name in vm.project.callers(cls.name):
+        if len(found) == MAX_FILES:
+            break
+        module = names.module_scope(vm, name)
+        if module is not None and module is not cls.module:
+            value = names.global_name(vm, module, cls.name)
+            if isinstance(value, Class) and value.node is cls.node:
+                found.append(module)
+    return found
 
 
 def any_given(vm: Machine, cls: Class) -> Value:
@@ -36,9 +58,9 @@ def any_given(vm: Machine, cls: Class) -> Value:
     for call in of(cls.module).calls.get(cls.name, ()):
         for made in (made for node in call.args for made in _made(cls.module, node)):
             layer = _layer(vm, cls.module, made) if len(kinds) < MAX_LAYERS else None
-            if layer is not None and not any(_is_same(layer.cls, other.cls) for other in kinds):
+            if layer is not None and not any(_is_same(layer, other) for other in kinds):
                 kinds.append(layer)
-    return Unknown(likely=join_all(kinds)) if kinds else UNKNOWN
+    return Unknown(likely=_together(kinds)) if kinds else UNKNOWN
 
 
 def _without_default(init: Function) -> frozenset[str]:
@@ -152,5 +174,19 @@ def _lists(vm: Machine, module: ModuleScope, node: ast.Call) -> dict[str, Value]
     return found
 
 
-def _is_same(one: Class | External, other: Class | External) -> bool:
-    return one is other or (isinstance(one, External) and isinstance(other, External) and one.name == other.name)
+def _is_same(one: Instance, other: Instance) -> bool:
+    """Whether two layers are of one class; lists of layers differ by what they hold."""
+    if one.children is not None:
+        return one is other
+    if isinstance(one.cls, External) and isinstance(other.cls, External):
+        return one.cls.name == other.cls.name
+    return one.cls is other.cls
+
+
+def _together(kinds: list[Instance]) -> Value:
+    """One of several layers; where all are lists of one class, a list that holds what any of them does."""
+    first, *others = kinds
+    members = [member for kind in kinds if isinstance(kind.children, Sequence) for member in kind.children.members()]
+    if others and members and all(same(first.cls, other.cls) for other in others):
+        return Instance(first.cls, children=Sequence("list", [], join_all(members)), expression=first.expression)
+    return join_all(kinds)

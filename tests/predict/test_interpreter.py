@@ -2094,6 +2094,81 @@ class TestArgumentsThatANodeCannotHold:
         check(tmp_path, source.replace("(self):", "(self, activation=nn.ReLU):"), "fails")
 
 
+class TestTheTextOfAProxy:
+    """``str(x)`` is the name of a Proxy in the graph while tracing runs, and no name of anything else."""
+
+    @pytest.mark.parametrize(
+        "body",
+        [
+            "return torch.zeros(3, device=torch.device(str(x.device)))  # error",
+            "return torch.zeros(3, device=torch.device(f'{x.device}'))  # error",
+            "return getattr(self, f'layer{x.shape[0]}')(x)  # error",
+            "return getattr(torch, str(x.dtype))  # error",
+            "return {'cuda': x}[str(x.device)]  # error",
+            "if str(x.dtype) not in ('torch.float16', 'torch.float32'):\n    raise ValueError  # error",
+        ],
+    )
+    def test_it_names_nothing(self, tmp_path, body):
+        check(tmp_path, forward(body, init="self.layer1 = nn.Linear(2, 2)"), "fails")
+
+    @pytest.mark.parametrize(
+        "body",
+        [
+            "if 'cuda' in str(x.device):\n    return x if x.sum() > 0 else -x\nreturn x",
+            "print(f'{x.shape}', str(x))\nreturn x",
+            "return getattr(self, f'layer{x.shape[0]}', None) or x",
+            "return torch.zeros(3, device=torch.device(x.device))",
+        ],
+    )
+    def test_it_is_a_text_like_others(self, tmp_path, body):
+        check(tmp_path, forward(body), "traces")
+
+
+def test_an_object_that_is_asked_for_an_index_is_probably_a_list(tmp_path):
+    source = forward("return x * self.sizes.index(x.shape[0])  # maybe", init="self.sizes = sizes")
+    assert check(tmp_path, source.replace("(self):", "(self, sizes):"), "depends").first
+
+
+def test_layers_that_are_given_in_other_files(tmp_path):
+    (tmp_path / "parts.py").write_text(
+        HEADER
+        + textwrap.dedent(
+            """
+            class Chain(nn.Module):
+                def __init__(self, blocks):
+                    super().__init__()
+                    self.blocks = blocks
+
+                def forward(self, x):
+                    for block in self.blocks:
+                        x = block(x)
+                    return x
+            """
+        )
+    )
+    model = """
+        from parts import Chain
+
+        class Choice(nn.Module):
+            def forward(self, x):
+                return x if x.sum() > 0 else -x
+
+        def build():
+            blocks = [nn.ReLU()]
+            blocks.append(Choice())
+            return Chain(blocks=nn.ModuleList(blocks))
+
+        def build_another():
+            return Chain(blocks=nn.ModuleList([nn.ReLU()]))
+        """
+    (tmp_path / "model.py").write_text(HEADER + textwrap.dedent(model))
+    paths = [str(tmp_path / "parts.py"), str(tmp_path / "model.py")]
+    prediction = predict(paths, RULES, [tmp_path])
+    chain = next(module for module in prediction.modules if module.root.qualname == "Chain")
+    (found,) = [finding for finding in prediction.findings if chain.root.id in finding.modules]
+    assert (chain.predicted.verdict, found.location.path) == ("depends", paths[1])
+
+
 def test_a_filter_asks_for_the_truth_of_each_of_several_possible_lists(tmp_path):
     body = "if self.training:\n    y = (x, 1)\nelse:\n    y = (x,)\nreturn list(filter(lambda p: p, y))  # maybe"
     check(tmp_path, forward(body), "depends")
