@@ -17,17 +17,17 @@ SECONDS = 30
 SLOW_PREDICTION = """
 import os, sys, time
 from pathlib import Path
-import fxlint.predict as predict
+import fxlint.project.through as through
 from fxlint.cli import main
 
-def _predict_share(*_, **__):
+def _share(*_, **__):
     Path(os.environ["NOTES"], f"{os.getpid()}.pid").touch()
     time.sleep(1000)
 
-_predict_share.__module__ = "fxlint.predict"  # by this name it is sent to the workers
-predict._predict_share = _predict_share
-predict.CHUNK = 1  # a file for each worker
-predict.os.cpu_count = lambda: 2
+_share.__module__ = "fxlint.project.through"  # by this name it is sent to the workers
+through._share = _share
+through.CHUNK = 1  # a file for each worker
+through.os.cpu_count = lambda: 2
 main(["--no-confirm", "project"])
 """
 HANGS = """

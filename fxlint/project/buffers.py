@@ -1,7 +1,8 @@
-"""Files that are held in memory: what an editor has not saved, and what comes from standard input."""
+"""What files hold: on disk or in memory, where an editor has not saved them or they come from standard input."""
 
 from __future__ import annotations
 
+import hashlib
 import os
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
@@ -10,6 +11,7 @@ from pathlib import Path
 from types import MappingProxyType
 
 _HELD: ContextVar[Mapping[str, bytes]] = ContextVar("held", default=MappingProxyType({}))
+_NOTED: ContextVar[dict[str, str | None] | None] = ContextVar("noted", default=None)
 
 
 @contextmanager
@@ -38,6 +40,36 @@ def is_held(path: str) -> bool:
 
 def content(path: str) -> bytes:
     """The bytes of a source file: those that are held, else those on disk. Raises OSError; ValueError for no path."""
+    noted = _NOTED.get()
+    if noted is None:
+        return _content(path)
+    key = _key(path)
+    noted[key] = None
+    found = _content(path)
+    noted[key] = digest(found)
+    return found
+
+
+@contextmanager
+def noting() -> Iterator[dict[str, str | None]]:
+    """Within it, the digest of all that ``content`` gives is noted by absolute path; None for what it cannot read.
+
+    Of two such contexts the inner one notes.
+    """
+    noted: dict[str, str | None] = {}
+    token = _NOTED.set(noted)
+    try:
+        yield noted
+    finally:
+        _NOTED.reset(token)
+
+
+def digest(data: bytes) -> str:
+    """Equal for equal bytes only."""
+    return hashlib.blake2b(data, digest_size=16).hexdigest()
+
+
+def _content(path: str) -> bytes:
     texts = _HELD.get()
     if texts and (key := _key(path)) in texts:
         return texts[key]

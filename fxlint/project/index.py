@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import ast
+import contextlib
 import os
 import re
 from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Final
 
-from fxlint.project.buffers import content
+from fxlint.project.buffers import content, noting
+from fxlint.project.reads import TORN, Found, Reads
 from fxlint.project.source import SourceFile, UnreadableSource, read
 
 Scope = ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef | ast.Module
@@ -235,9 +238,15 @@ _CALLED: Final = re.compile(rb"\b(_*[A-Z]\w*)\(")
 
 
 class Project:
-    """Modules by dotted name: the linted files, and on demand others on the search path (source only)."""
+    """Modules by dotted name: the linted files, and on demand others on the search path (source only).
+
+    ``reads`` collects what its answers were drawn from; who wants to know sets it to a new one before asking.
+    """
 
     def __init__(self, paths: Sequence[str], search_path: Sequence[Path] = ()) -> None:
+        self.reads = Reads()
+        self._noted: dict[str, str | None] = {}
+        self._found: dict[str, Found | None] = {}
         self._modules: dict[str, ModuleIndex | None] = {}
         self._search_path = [str(folder) for folder in search_path]
         self._folders: dict[str, frozenset[str]] = {}
@@ -248,7 +257,7 @@ class Project:
         self._callers: dict[str, list[str]] | None = None
         self.size = 0  # characters of source that are held as syntax trees
         for path in paths:
-            folder, name = module_name(Path(path))
+            folder, name = self._name_of(path)
             self._names[path] = name
             self._linted.setdefault(name, path)
             if folder not in self._search_path:
@@ -258,10 +267,12 @@ class Project:
         """The module of a file to be linted. Raises UnreadableSource."""
         name = self._names[path]
         index = self._modules.get(name)
-        if index is not None and index.source.path == path:
-            return index
-        index = self._read(name, path, Path(path), is_package=Path(path).name == "__init__.py")
-        if self._modules.get(name) is None:
+        try:
+            if index is None or index.source.path != path:
+                index = self._read(name, path, path)
+        finally:
+            self._note(path)
+        if self._linted[name] == path:
             self._modules[name] = index
         return index
 
@@ -271,30 +282,63 @@ class Project:
         self._bytes.clear()
         self.size = 0
 
-    def _read(self, name: str, path: str, file: Path, is_package: bool) -> ModuleIndex:
-        source = read(path, file)
+    def _read(self, name: str, path: str, file: str) -> ModuleIndex:
+        with self._noting():
+            source = read(path, Path(file))
         self.size += len(source.text)
-        return build_index(name, source, is_package, linted=name in self._linted)
+        return build_index(name, source, os.path.basename(file) == "__init__.py", linted=name in self._linted)
+
+    @contextmanager
+    def _noting(self) -> Iterator[None]:
+        """Remember what the files hold that are read within it: answers are drawn from them later too."""
+        with noting() as noted:
+            try:
+                yield
+            finally:
+                for path, seen in noted.items():
+                    self._noted[path] = seen if self._noted.get(path, seen) == seen else TORN
+
+    def _note(self, path: str) -> None:
+        """An answer is drawn from the file at ``path``, which was read now or before."""
+        file = os.path.abspath(path)
+        self.reads.note({file: self._noted.get(file)})
 
     def module(self, name: str) -> ModuleIndex | None:
         """The module of that name, or None where no source is found for it."""
-        if name in self._modules:
-            return self._modules[name]
-        self._modules[name] = None
-        try:
-            if name in self._linted:
-                self._modules[name] = self.load(self._linted[name])
-            elif (found := self._find(name)) is not None:
-                file, is_package = found
-                path = self._paths.get(os.path.abspath(file))  # a linted file has other names in namespace packages
-                self._modules[name] = (
-                    self._read(name, file.replace(os.sep, "/"), Path(file), is_package)
-                    if path is None
-                    else self.load(path)
-                )
-        except UnreadableSource:
+        found = self.reads.modules[name] = self.found(name)
+        if found is None:
             return None
+        path, linted_as = found
+        if name not in self._modules:
+            self._modules[name] = None
+            with contextlib.suppress(UnreadableSource):
+                self._modules[name] = self._read(name, path, path) if linted_as is None else self.load(path)
+        self._note(path)
         return self._modules[name]
+
+    def found(self, name: str) -> Found | None:
+        """Where the module of that name is."""
+        if name not in self._found:
+            path = self._linted.get(name)
+            if path is None and (file := self._find(name)) is not None:
+                path = self._paths.get(os.path.abspath(file))  # a linted file has other names in namespace packages
+                self._found[name] = (file.replace(os.sep, "/"), None) if path is None else (path, self._names[path])
+            else:
+                self._found[name] = None if path is None else (path, name)
+        return self._found[name]
+
+    def answers_as(self, reads: Reads) -> bool:
+        """Whether names still mean what they meant when ``reads`` were collected; contents are another matter."""
+        return (
+            all(self.found(name) == found for name, found in reads.modules.items())
+            and all(self._exists(name) == exists for name, exists in reads.installed.items())
+            and all((name in self._linted) == linted for name, linted in reads.linted.items())
+            and all(self._callers_of(name) == callers for name, callers in reads.callers.items())
+        )
+
+    def identity(self, path: str) -> tuple[str, str, str, bool]:
+        """What a file to be linted is to the others: place, name, and whether all that is installed is known."""
+        return path, os.path.abspath(path), self._names[path], self.has_packages
 
     @property
     def has_packages(self) -> bool:
@@ -302,10 +346,15 @@ class Project:
         return any(os.path.basename(folder) in {"site-packages", "dist-packages"} for folder in self._search_path)
 
     def is_linted(self, name: str) -> bool:
+        self.reads.linted[name] = name in self._linted
         return name in self._linted
 
     def exists(self, name: str) -> bool:
         """Whether anything of that name is installed, be it source, a package folder or a compiled extension."""
+        found = self.reads.installed[name] = self._exists(name)
+        return found
+
+    def _exists(self, name: str) -> bool:
         parts = name.split(".")
         for folder in self._search_path:
             entries = self._entries(os.path.join(folder, *parts[:-1]))
@@ -318,12 +367,14 @@ class Project:
 
         Definitions and assignments count, and further star imports; names that the module only imports itself do not.
         """
+        found = self.reads.modules[module] = self.found(module)
+        if found is None:
+            return False
         if module not in self._bytes:
-            found = self._find(module)
-            try:
-                self._bytes[module] = b"" if found is None else content(found[0])
-            except OSError:
-                self._bytes[module] = b""
+            self._bytes[module] = b""
+            with contextlib.suppress(OSError), self._noting():
+                self._bytes[module] = content(found[0])
+        self._note(found[0])
         raw = self._bytes[module]
         word = name.encode()
         definitions = (b"class " + word, b"def " + word, b"\n" + word, b"import " + word)
@@ -331,18 +382,23 @@ class Project:
 
     def callers(self, name: str) -> Sequence[str]:
         """The linted modules whose text calls something of that name, which begins with a capital letter."""
+        found = self.reads.callers[name] = self._callers_of(name)
+        return found
+
+    def _callers_of(self, name: str) -> tuple[str, ...]:
         if self._callers is None:
             self._callers = {}
             for path, module in self._names.items():
                 try:
-                    called = set(_CALLED.findall(content(path)))
+                    with self._noting():
+                        called = set(_CALLED.findall(content(path)))
                 except OSError:
                     continue
                 for word in called:
                     self._callers.setdefault(word.decode(), []).append(module)
-        return self._callers.get(name, ())
+        return tuple(self._callers.get(name, ()))
 
-    def _find(self, name: str) -> tuple[str, bool] | None:
+    def _find(self, name: str) -> str | None:
         relative = name.split(".")
         for folder in self._search_path:
             parent = os.path.join(folder, *relative[:-1])
@@ -350,11 +406,21 @@ class Project:
             if relative[-1] in entries:
                 package = os.path.join(parent, relative[-1])
                 if "__init__.py" in self._entries(package):
-                    return os.path.join(package, "__init__.py"), True
+                    return os.path.join(package, "__init__.py")
             if relative[-1] + ".py" in entries:
-                return os.path.join(parent, relative[-1] + ".py"), False
+                return os.path.join(parent, relative[-1] + ".py")
         own = os.path.join(os.path.dirname(os.__file__), name + ".py")  # of the standard library that runs this
-        return (own, False) if os.path.isfile(own) else None
+        return own if os.path.isfile(own) else None
+
+    def _name_of(self, path: str) -> tuple[str, str]:
+        """(folder to search from, dotted name) of a source file, by the packages that enclose it."""
+        folder, base = os.path.split(os.path.abspath(path))
+        innermost = os.path.basename(folder)
+        parts = [] if base == "__init__.py" else [os.path.splitext(base)[0]]
+        while "__init__.py" in self._entries(folder) and os.path.basename(folder):
+            folder, package = os.path.split(folder)
+            parts.insert(0, package)
+        return folder, ".".join(parts) or innermost
 
     def _entries(self, folder: str) -> frozenset[str]:
         if folder not in self._folders:
@@ -365,12 +431,3 @@ class Project:
         return self._folders[folder]
 
 
-def module_name(file: Path) -> tuple[str, str]:
-    """(folder to search from, dotted name) of a source file, by the packages that enclose it."""
-    file = Path(os.path.abspath(file))
-    parts = [] if file.name == "__init__.py" else [file.stem]
-    folder = file.parent
-    while (folder / "__init__.py").is_file() and folder.name:
-        parts.insert(0, folder.name)
-        folder = folder.parent
-    return str(folder), ".".join(parts) or file.parent.name

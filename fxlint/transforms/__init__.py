@@ -7,14 +7,16 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
+from functools import partial
+from itertools import chain
 from pathlib import Path
 from typing import Final
 
 from fxlint.findings import Confirmation, Finding, Suggestion
-from fxlint.garbage import uncollected
 from fxlint.project.buffers import content
 from fxlint.project.index import Project
 from fxlint.project.source import UnreadableSource
+from fxlint.project.through import through
 from fxlint.rules import RuleSet
 from fxlint.transforms import graphs, modules, nodes, patterns, subclasses
 from fxlint.transforms.code import File
@@ -32,24 +34,18 @@ CHECKS: Final[tuple[Check, ...]] = (
 _CONCERNED: Final = re.compile(rb"\bfx\b|\bpattern_matcher\b|\bGraphModule\b")
 """Bytes that a file must hold to have anything to do with graphs."""
 
-MAX_SOURCE: Final = 4_000_000
-"""Characters of source whose syntax trees are kept at once."""
-
 NOT_TRACED: Final = Confirmation("unconfirmed", "this is code around graphs, and nothing of it is run")
 
 
 def lint_transforms(paths: Sequence[str], rules: RuleSet, search_path: Sequence[Path] = ()) -> tuple[Finding, ...]:
     """The findings in code around graphs, in order of place. What cannot be read has none; predict says why."""
-    concerned = [path for path in paths if _is_concerned(path)]
-    project = Project(concerned, search_path)
-    classes = Classes(project)
-    found: list[Finding] = []
-    with uncollected():
-        for path in concerned:
-            found.extend(_lint_file(path, project, classes, rules))
-            if project.size > MAX_SOURCE:
-                project.forget()
-    return tuple(sorted(found, key=lambda finding: (finding.location, finding.code)))
+    found = through(partial(lint_file, rules=rules), paths, paths, search_path)
+    return tuple(sorted(chain.from_iterable(found), key=lambda finding: (finding.location, finding.code)))
+
+
+def lint_file(project: Project, path: str, rules: RuleSet) -> tuple[Finding, ...]:
+    """The findings in one file, in no particular order."""
+    return tuple(_lint_file(path, project, rules)) if _is_concerned(path) else ()
 
 
 def _is_concerned(path: str) -> bool:
@@ -59,11 +55,12 @@ def _is_concerned(path: str) -> bool:
         return False
 
 
-def _lint_file(path: str, project: Project, classes: Classes, rules: RuleSet) -> Iterator[Finding]:
+def _lint_file(path: str, project: Project, rules: RuleSet) -> Iterator[Finding]:
     try:
         file = File(project.load(path), project)
     except (UnreadableSource, RecursionError):
         return
+    classes = Classes(project)
     kinds = Kinds(file, classes)
     found: dict[tuple[str, object], Finding] = {}
     for function in file.functions:

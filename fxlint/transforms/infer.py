@@ -22,7 +22,7 @@ MAX_BASES: Final = 8
 
 @dataclass(eq=False, slots=True)
 class Classes:
-    """What the instances of classes are, by full name; known once for all files of a run."""
+    """What the instances of classes are, by full name; each is looked up once."""
 
     project: Project
     _known: dict[str, Kind | None] = field(default_factory=dict)

@@ -1928,6 +1928,18 @@ def test_several_processes_say_the_same_as_one(tmp_path):
     assert predict(paths, RULES, jobs=2) == predict(paths, RULES)
 
 
+def test_what_is_said_of_a_file_does_not_depend_on_the_files_before_it(tmp_path):
+    (tmp_path / "layers.py").write_text("def pad(x):\n    return int(x.shape[0])\n")
+    for name in ("bn", "norm"):
+        lines = f"class Net(nn.Module):\n    def __init__(self, {name}):\n        super().__init__()\n"
+        lines += f"        self.{name} = {name}\n    def forward(self, x):\n        return pad(self.{name}(x))\n"
+        (tmp_path / f"{name}.py").write_text("from layers import pad\n" + HEADER + lines)
+    first, second = str(tmp_path / "bn.py"), str(tmp_path / "norm.py")
+    together = predict([first, second], RULES, [tmp_path])
+    assert together.modules[1:] == predict([second], RULES, [tmp_path]).modules
+    assert together.findings[1:] == predict([second], RULES, [tmp_path]).findings
+
+
 def test_comments_declare_instances_and_inputs_for_what_they_stand_at(tmp_path):
     source = """
     # fxlint: instance=Net(8)
