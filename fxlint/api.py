@@ -38,6 +38,8 @@ class Settings(TypedDict, total=False):
     timeout: float
     jobs: int
     confirm: bool
+    cache: bool
+    cache_dir: StrPath
     instances: Mapping[str, str | Sequence[str]]
     inputs: Mapping[str, str]
     tracer: Mapping[str, str | bool | Sequence[str]]

@@ -147,7 +147,7 @@ _SECTIONS = {
     "Report": "output_format output_file show_graph statistics color quiet silent verbose",
     "Fixing": "fix fix_only unsafe_fixes diff show_fixes fixable unfixable",
     "Exit code": "fail_on exit_zero exit_non_zero_on_fix",
-    "Configuration": "config isolated show_settings",
+    "Configuration": "config isolated show_settings no_cache cache_dir",
 }
 
 
@@ -230,6 +230,8 @@ _PATTERNS: dict[str, Any] = {"multiple": True, "callback": _listed, "metavar": "
 @click.option("--exit-non-zero-on-fix", is_flag=True, help="End with 1 though all that was found could be fixed.")
 @click.option("--config", multiple=True, metavar="FILE|KEY=VALUE", help=_CONFIG_HELP)
 @click.option("--isolated", is_flag=True, help="Without any configuration file.")
+@click.option("--no-cache", is_flag=True, envvar="FXLINT_NO_CACHE", help="Use no earlier results, and keep none.")
+@_option("--cache-dir", metavar="FOLDER", envvar="FXLINT_CACHE_DIR", help="Where results are kept for later runs.")
 @click.option("--show-settings", is_flag=True, help="Print the settings, and lint nothing.")
 @click.option("--show-files", is_flag=True, help="Print the files that would be linted, and lint nothing.")
 @click.option("-q", "--quiet", is_flag=True, help="Nothing but findings and problems.")
@@ -244,6 +246,7 @@ def check(
     stdin_filename: str | None,
     config: tuple[str, ...],
     isolated: bool,
+    no_cache: bool,
     show_settings: bool,
     show_files: bool,
     write_baseline: Path | None,
@@ -278,7 +281,7 @@ def check(
         raise click.UsageError("standard input is no file that could be changed; --diff shows what would be")
     paths = tuple(texts) or paths or (".",)
     config = config or tuple(filter(None, [os.environ.get("FXLINT_CONFIG")]))
-    over = {**({"confirm": False} if texts else {}), **_said(given)}
+    over = {**({"confirm": False} if texts else {}), **({"cache": False} if no_cache else {}), **_said(given)}
     configs = each(Nearest(config, isolated=isolated), lambda one: override(one, over, "command line"))
     if show_settings:
         _print(shown(configs(common_folder(paths))))
@@ -318,8 +321,9 @@ def check(
         report = changes.outcome
         if not fix_only and not (silent and output_file is None):
             colored = output_file is None and _wants_color(color or "auto")
-            options = _options(_rules_of(report, paths, configs), show_graph=bool(show_graph), color=colored)
-            _write(report, "statistics" if statistics else output_format or "full", options, output_file)
+            form = "statistics" if statistics else output_format or "full"
+            rules = _rules_of(report, paths, configs, every=form == "sarif")
+            _write(report, form, _options(rules, show_graph=bool(show_graph), color=colored), output_file)
     _say_problems(report, say)
     if not report.files and not report.problems and not texts:
         say(f"warning: no Python files in {printable(', '.join(paths))}")
@@ -389,24 +393,52 @@ def _write_pages(pages: Mapping[str, str], folder: Path) -> None:
     _say(f"{len(pages)} pages in {printable(str(folder))}")
 
 
-def _rules_of(report: Report, paths: Sequence[str], configs: Configs) -> RuleSet:
-    """The rules that a report is about: those of the configurations of what was linted."""
+def _rules_of(report: Report, paths: Sequence[str], configs: Configs, *, every: bool) -> RuleSet:
+    """The rules of the findings in a report, or every one of the configurations of what was linted."""
     from fxlint.rules import load_rules
 
     folders = (os.path.dirname(finding.location.path) for finding in report.findings)  # noqa: PTH120
     named = (place for folder in (common_folder(paths), *folders) for place in configs(folder).rules)
-    return load_rules(tuple(dict.fromkeys(named)))
+    return load_rules(tuple(dict.fromkeys(named)), None if every else {finding.code for finding in report.findings})
+
+
+@cli.command("clean")
+@click.argument("paths", nargs=-1, metavar="[PATH]...")
+@_option("--cache-dir", metavar="FOLDER", envvar="FXLINT_CACHE_DIR", help="The folder to clean, if another one.")
+@click.option("--config", multiple=True, metavar="FILE|KEY=VALUE", help=_CONFIG_HELP)
+def clean(paths: tuple[str, ...], config: tuple[str, ...], **given: Any) -> int:
+    """Remove what was kept for later runs over files and folders; by default the working directory.
+
+    What fxlint has not made is left alone.
+    """
+    from fxlint import cache
+    from fxlint.engine import cache_folder
+    from fxlint.files import find_files
+
+    paths = paths or (".",)
+    said = {"cache": True, **_said(given)}
+    configs = each(Nearest(config), lambda one: override(one, said, "command line"))
+    files = find_files(paths, configs)
+    folders = dict.fromkeys([common_folder(paths), *map(os.path.dirname, files.paths)])
+    for place in dict.fromkeys(cache_folder(configs(folder)) for folder in folders):
+        if place is not None and cache.clean(place):
+            _say(f"removed {printable(place)}")
+    for problem in files.problems:
+        _say(_problem(problem))
+    return EXIT_CANNOT if files.problems else 0
 
 
 def _can_fix(configs: Configs) -> Callable[[Finding], bool]:
     """Whether the configuration of its file lets a finding be fixed."""
     from fxlint.rules import load_rules
-    from fxlint.selection import fixable
+    from fxlint.selection import ALL, fixable
 
     codes: dict[Path | None, frozenset[str]] = {}
 
     def can_fix(finding: Finding) -> bool:
         config = configs(os.path.dirname(finding.location.path))  # noqa: PTH120
+        if config.fixable == (ALL,) and not config.unfixable:
+            return True  # whatever the rules are
         if config.file not in codes:
             codes[config.file] = fixable(config, load_rules(config.rules))
         return finding.code in codes[config.file]

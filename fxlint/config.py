@@ -79,6 +79,7 @@ class Config:
     ``path/from/root.py::Class``; the values are expressions that make one, and one expression for a tuple of example
     inputs. ``concrete_args`` has the same keys, and an expression for a dictionary. What ``tracer`` says goes to
     ``fxlint/tracing.py``. ``rules`` are files with rules of the project's own, or folders of them.
+    ``cache`` has results kept for later runs, in ``cache_dir`` (None: in a folder of its own in ``root``).
     """
 
     root: Path
@@ -102,6 +103,8 @@ class Config:
     timeout: float = 60.0
     jobs: int | None = None
     confirm: bool = True
+    cache: bool = True
+    cache_dir: Path | None = None
     instances: Mapping[str, tuple[str, ...]] = field(default_factory=lambda: MappingProxyType({}))
     inputs: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}))
     tracer: Mapping[str, TracerValue] = field(default_factory=lambda: MappingProxyType({}))
@@ -137,9 +140,13 @@ class Nearest:
         self._none = self._complete(Config(Path.cwd()))
         self._only = self._none if isolated else self._in(*files) if files else None
         self._known: dict[Path, Config] = {}
+        self._spelled: dict[str, Config] = {}
 
     def __call__(self, folder: str) -> Config:
-        return self._only or self._nearest(Path(os.path.abspath(folder)))  # noqa: PTH100  # `..` goes, symlinks stay
+        if folder not in self._spelled:
+            start = Path(os.path.abspath(folder))  # noqa: PTH100  # `..` goes, symlinks stay
+            self._spelled[folder] = self._only or self._nearest(start)
+        return self._spelled[folder]
 
     def _nearest(self, start: Path) -> Config:
         found = None
@@ -461,6 +468,8 @@ _KEYS: Mapping[str, Callable[[object, Path], object]] = {
     "timeout": lambda value, _: seconds(value),
     "jobs": _jobs,
     "confirm": _flag,
+    "cache": _flag,
+    "cache-dir": _file,
     "instances": _instances,
     "inputs": _inputs,
     "tracer": _tracer,

@@ -11,17 +11,21 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from fxlint.baseline import Compared, compare
+from fxlint.cache import FOLDER, Cache, digest_of
 from fxlint.cells import Cells
 from fxlint.config import Confidence, Config, ConfigError, Configs, common_folder
 from fxlint.files import Files, find_files
 from fxlint.findings import Finding, ModuleReport, Prediction, Problem, Report, Severity
+from fxlint.project.buffers import digest
 from fxlint.project.environment import interpreters, site_packages
+from fxlint.project.index import Project
 from fxlint.project.naming import module_name
 from fxlint.report.summary import confidence, standing
-from fxlint.rules import RuleSet, load_rules
+from fxlint.rules import RuleSet, load_rules, own_rule_files
 from fxlint.selection import selection
+from fxlint.static import outlook
 from fxlint.suppression import Silenced, silenced
-from fxlint.tracing import Tracing, tracing_of
+from fxlint.tracing import Tracing, files_named, tracing_of
 
 if TYPE_CHECKING:
     from fxlint.confirm import ConfirmSettings
@@ -57,27 +61,32 @@ def run(paths: Sequence[str], configs: Configs, log: Log = lambda _: None) -> Re
 
 def _lint(files: tuple[str, ...], config: Config, elsewhere: Sequence[Path], clock: _Clock) -> Report:
     """Lint files that have the same settings; imports are looked up ``elsewhere`` too, where the others are."""
-    from fxlint.predict import predict
-    from fxlint.transforms import lint_transforms
-
     python = interpreter(config)
     jobs = config.jobs or os.cpu_count() or 1
+    folders = search_path(config, python, elsewhere)
+    project = Project(files, folders)
+    cache = Cache(cache_folder(config), _rules_given(config), project.answers_as)
+    asked, given = (files, str(config.file)), _given(config, folders)
+    known = None if config.confirm else cache.recall_report(asked, given, Report)
+    if known is not None:
+        clock.lap("nothing has changed since it was last linted")
+        cache.close()
+        return known
     rules = load_rules(config.rules)
     reported = selection(config, rules)
-    folders = search_path(config, python, elsewhere)
-    prediction = predict(files, rules, folders, jobs, tracing(config, rules))
-    clock.lap(f"predicted {len(prediction.modules)} modules, {len(prediction.findings)} findings")
-    prediction = _suggested(prediction, rules, jobs)
+    seen = outlook(project, files, rules, folders, jobs, tracing(config, rules), cache)
+    prediction = seen.prediction
+    found = f"{len(prediction.findings)} findings, and {len(seen.around)} in code around graphs"
+    clock.lap(f"predicted {len(prediction.modules)} modules: {found}")
+    prediction = _suggested(prediction, rules, jobs, cache)
     clock.lap(f"suggested {sum(len(finding.suggestions) for finding in prediction.findings)} ways out")
     if config.confirm:
         settings = replace(config, python=python, jobs=jobs)
         prediction = _confirm(prediction, rules, settings, files, clock.log)
         traced = sum(module.confirmed.verdict != "not-run" for module in prediction.modules)
         clock.lap(f"traced {traced} of {len(prediction.modules)} modules")
-        prediction = _suggested(prediction, rules, jobs)  # for what the tracer met and nobody predicted
-    around = lint_transforms(files, rules, folders)
-    clock.lap(f"linted the code around graphs, {len(around)} findings")
-    findings = tuple(finding for finding in (*prediction.findings, *around) if reported(finding))
+        prediction = _suggested(prediction, rules, jobs, cache)  # for what the tracer met and nobody predicted
+    findings = tuple(finding for finding in (*prediction.findings, *seen.around) if reported(finding))
     silence = Silenced(findings)
     if not config.ignore_noqa:
         silence = silenced(findings, files, reported, rules, traced=config.confirm)
@@ -85,14 +94,46 @@ def _lint(files: tuple[str, ...], config: Config, elsewhere: Sequence[Path], clo
     if config.baseline is not None:
         codes = reported.codes
         compared = compare(config.baseline, silence.findings, files, codes, traced=config.confirm)
-    return Report(
+    report = Report(
         files=len(files),
         modules=prediction.modules,
-        findings=tuple(finding for finding in compared.findings if _is_told(finding, config)),
+        findings=tuple(_shown(finding) for finding in compared.findings if _is_told(finding, config)),
         problems=(*prediction.problems, *_slips(prediction, config, files), *compared.gone),
         suppressed=silence.suppressed,
         known=compared.known,
     )
+    if not config.confirm:
+        cache.keep_report(asked, given, report)
+    cache.close()
+    if cache.trouble is not None:
+        clock.log(cache.trouble)
+    return report
+
+
+def cache_folder(config: Config) -> str | None:
+    """Where results are kept for later runs; None where they are not."""
+    return str(config.cache_dir or config.root / FOLDER) if config.cache else None
+
+
+def _given(config: Config, folders: Sequence[Path]) -> tuple[object, ...]:
+    """What a report depends on beside the rules, and the files and names that are looked at on the way to it."""
+    told = replace(config, jobs=None, fail_on="never", cache=True, cache_dir=None)
+    keys = (key for table in (config.instances, config.inputs, config.concrete_args) for key in table)
+    named = [(key.partition("::" if "::" in key else ":")[0], "::" in key) for key in keys]
+    places = (place for owner, is_path in named for place in files_named(owner, is_path, (config.root, Path())))
+    return os.getcwd(), told, folders, _content_of(config.baseline), [place.is_file() for place in places]  # noqa: PTH109
+
+
+def _rules_given(config: Config) -> str:
+    """The project's own rules; those that are shipped are part of fxlint."""
+    return digest_of([(str(file), _content_of(file)) for file in own_rule_files(config.rules)])
+
+
+def _content_of(file: Path | None) -> str | None:
+    try:
+        return None if file is None else digest(file.read_bytes())
+    except OSError:
+        return None
 
 
 def _is_told(finding: Finding, config: Config) -> bool:
@@ -104,7 +145,7 @@ def _merged(reports: Sequence[Report], files: Files) -> Report:
     """One report, sorted, with places in notebooks told by cell."""
     cells = Cells(files.paths)
     modules = [module for report in reports for module in report.modules]
-    findings = [_shown(finding) for report in reports for finding in report.findings]
+    findings = [finding for report in reports for finding in report.findings]
     problems = dict.fromkeys((*files.problems, *(problem for report in reports for problem in report.problems)))
     return Report(
         files=len(files.paths),
@@ -126,7 +167,7 @@ def _shown(finding: Finding) -> Finding:
 
     A folder that was given as an absolute path keeps its paths.
     """
-    if Path(finding.location.path).is_absolute():
+    if os.path.isabs(finding.location.path):  # noqa: PTH117
         return finding
     steps = tuple(
         replace(step, location=replace(step.location, path=seen_from_here(step.location.path)))
@@ -141,9 +182,8 @@ def _shown(finding: Finding) -> Finding:
 
 def seen_from_here(path: str) -> str:
     """An absolute path below the working directory as a relative one; any other as it is."""
-    pure = Path(path)
-    here = Path.cwd()
-    return pure.relative_to(here).as_posix() if pure.is_absolute() and pure.is_relative_to(here) else path
+    here = os.getcwd().replace(os.sep, "/")  # noqa: PTH109
+    return path.removeprefix(here if here.endswith("/") else f"{here}/")
 
 
 def tracing(config: Config, rules: RuleSet) -> Tracing:
@@ -175,13 +215,13 @@ def _fails(finding: Finding, configs: Configs) -> bool:
     return fail_on != "never" and _RANK[finding.severity] >= _RANK[fail_on]
 
 
-def _suggested(prediction: Prediction, rules: RuleSet, jobs: int) -> Prediction:
+def _suggested(prediction: Prediction, rules: RuleSet, jobs: int, cache: Cache) -> Prediction:
     """The prediction with ways out of the findings that have none yet."""
     if all(finding.suggestions for finding in prediction.findings):
         return prediction
     from fxlint.fix import with_suggestions
 
-    return with_suggestions(prediction, jobs=jobs, own_rules=[rule for rule in rules if rule.is_own])
+    return with_suggestions(prediction, jobs=jobs, own_rules=[rule for rule in rules if rule.is_own], cache=cache)
 
 
 def _slips(prediction: Prediction, config: Config, files: Sequence[str]) -> tuple[Problem, ...]:

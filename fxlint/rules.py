@@ -12,9 +12,9 @@ import re
 import string
 import sys
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import cache
+from functools import cache, partial
 from pathlib import Path
 from typing import Any, Final, Literal, TypeVar
 
@@ -164,18 +164,34 @@ class RuleSet:
         return self._by_event[event]
 
 
-def load_rules(extra: Sequence[Path] = ()) -> RuleSet:
+def load_rules(extra: Sequence[Path] = (), codes: Collection[str] | None = None) -> RuleSet:
     """The shipped rules and a project's own: ``extra`` are rule files, or directories of them.
 
-    Raises RuleError for the first file that cannot be used.
+    Where ``codes`` are given, of both only these. Raises RuleError for the first file that cannot be used.
     """
-    own = {path.resolve(): path for place in extra for path in _rule_files(place)}
-    return RuleSet([*_shipped(), *(read_rule(path, own=True) for path in own.values())])
+    shipped, own = shipped_files(), own_rule_files(extra)
+    if codes is not None:
+        shipped, own = ([path for path in paths if _code_in_name(path) in codes] for paths in (shipped, own))
+    return RuleSet([*map(_shipped, shipped), *(read_rule(path, own=True) for path in own)])
+
+
+def own_rule_files(extra: Sequence[Path]) -> list[Path]:
+    """The files of a project's own rules, each once."""
+    return list({path.resolve(): path for place in extra for path in _rule_files(place)}.values())
 
 
 @cache
-def _shipped() -> tuple[Rule, ...]:
-    return tuple(read_rule(path) for path in _rule_files(_shipped_directory()))
+def shipped_files() -> list[Path]:
+    return _rule_files(_shipped_directory())
+
+
+def _code_in_name(path: Path) -> str:
+    return path.stem.partition("-")[0]
+
+
+@cache
+def _shipped(path: Path) -> Rule:
+    return read_rule(path)
 
 
 def read_rule(path: Path, *, own: bool = False) -> Rule:
@@ -187,7 +203,7 @@ def read_rule(path: Path, *, own: bool = False) -> Rule:
         raise RuleError(f"{path}: cannot be read: {error.strerror}") from error
     except (UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
         raise RuleError(f"{path}: not valid TOML: {error}") from error
-    rule = (_parse_own_rule if own else _parse_rule)(_Table(str(path), "", data, _lines(text)))
+    rule = (_parse_own_rule if own else _parse_rule)(_Table(str(path), "", data, partial(_lines, text)))
     if path.stem != f"{rule.code}-{rule.name}":
         raise RuleError(f"{path}: the file of this rule must be named {rule.code}-{rule.name}.toml")
     return rule
@@ -218,7 +234,7 @@ def _index(rules: Sequence[Rule], what: str, keys: Callable[[Rule], tuple[str, .
 class _Table:
     """A TOML table being read: every key is taken once, and ``done`` complains about those that nobody knows."""
 
-    def __init__(self, file: str, prefix: str, data: Mapping[str, Any], lines: Mapping[str, int]) -> None:
+    def __init__(self, file: str, prefix: str, data: Mapping[str, Any], lines: Callable[[], Mapping[str, int]]) -> None:
         self._file = file
         self._prefix = prefix
         self._data = data
@@ -227,10 +243,10 @@ class _Table:
 
     def error(self, key: str, problem: str) -> RuleError:
         """The error of a key, at its line or at that of the table that it should stand in."""
-        place = f"{self._prefix}{key}"
-        while place and place not in self._lines:
+        place, lines = f"{self._prefix}{key}", self._lines()
+        while place and place not in lines:
             place = place.rpartition(".")[0]
-        line = f":{self._lines[place]}" if place else ""
+        line = f":{lines[place]}" if place else ""
         return RuleError(f"{self._file}{line}: {self._prefix}{key}: {problem}")
 
     def missing(self, key: str) -> RuleError:

@@ -45,6 +45,8 @@ _KEYS: Final[Mapping[str, tuple[str, Mapping[str, Any]]]] = {
     "timeout": ("Seconds for tracing one module.", {"type": "number", "exclusiveMinimum": 0, "maximum": MAX_SECONDS}),
     "jobs": ("How many processes to use.", {"type": "integer", "minimum": 1, "maximum": MAX_JOBS}),
     "confirm": ("Prove predictions by running the tracer.", _FLAG),
+    "cache": ("Keep results for later runs.", _FLAG),
+    "cache-dir": ("The folder to keep them in; by default `.fxlint_cache` beside this file.", _TEXT),
     "instances": (
         "How to build a class: an expression, or several.",
         {

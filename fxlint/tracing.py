@@ -129,3 +129,10 @@ def key_of_root(keys: Iterable[str], root: Root, name: ModuleName, folders: Sequ
         if key == f"{name.name}:{root.qualname}" or (qualname == root.qualname and here in places):
             return key
     return None
+
+
+def files_named(owner: str, is_path: bool, folders: Sequence[Path]) -> list[Path]:
+    """Where the file may be that the first part of such a key names."""
+    dotted = owner.replace(".", "/")
+    candidates = [owner] if is_path else [f"{dotted}.py", f"{dotted}/__init__.py"]
+    return [folder / source / name for folder in folders for source in ("", "src") for name in candidates]

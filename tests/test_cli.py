@@ -30,6 +30,7 @@ from fxlint.findings import (
     Step,
     Suggestion,
 )
+from fxlint.static import Outlook
 from fxlint.tracing import Tracing
 
 MODEL = "def forward(self, x):\n    return len(x)\n"
@@ -65,16 +66,16 @@ def stages(tmp_path, monkeypatch) -> Stages:
     Path("model.py").write_text(MODEL)
     answers = Stages()
 
-    def predict(paths, rules, search_path, jobs, tracing):
+    def outlook(project, paths, rules, search_path, jobs, tracing, cache):
         answers.paths = tuple(paths)
-        return answers.predicted
+        return Outlook(answers.predicted)
 
     def confirm(prediction, rules, settings):
         answers.confirm_ran = True
         answers.settings = settings
         return answers.confirmed or prediction
 
-    monkeypatch.setattr("fxlint.predict.predict", predict, raising=False)
+    monkeypatch.setattr("fxlint.engine.outlook", outlook)
     monkeypatch.setattr("fxlint.confirm.confirm", confirm, raising=False)
     monkeypatch.setattr("fxlint.confirm.ConfirmSettings", dict, raising=False)
     return answers
@@ -275,12 +276,12 @@ def test_standard_error_that_takes_nothing_changes_nothing(stages, full):
     ("number", "code", "said"), [(signal.SIGINT, 130, "interrupted"), (signal.SIGTERM, 143, "terminated")]
 )
 def test_a_run_that_a_signal_stops_ends_with_the_code_for_it(stages, fxlint, monkeypatch, number, code, said):
-    monkeypatch.setattr("fxlint.predict.predict", lambda *_: signal.raise_signal(number))
+    monkeypatch.setattr("fxlint.engine.outlook", lambda *_: signal.raise_signal(number))
     assert fxlint("model.py") == (code, "", f"{said}\n")
 
 
 def test_a_bug_in_fxlint_is_2_and_not_findings(stages, fxlint, monkeypatch):
-    monkeypatch.setattr("fxlint.predict.predict", lambda *_: 1 / 0)
+    monkeypatch.setattr("fxlint.engine.outlook", lambda *_: 1 / 0)
     code, out, err = fxlint("model.py")
     assert (code, out) == (2, "")
     assert "ZeroDivisionError" in err
@@ -771,7 +772,7 @@ def test_quiet_has_no_summary_and_verbose_tells_the_stages(stages, fxlint):
     assert fxlint("model.py", "-q") == (0, "", "")
     err = fxlint("model.py", "-v")[2]
     words = [row.split(" ")[0] for row in err.splitlines()]
-    assert words == ["found", "predicted", "suggested", "traced", "linted", "1"]
+    assert words == ["found", "predicted", "suggested", "traced", "1"]
 
 
 @pytest.mark.parametrize(

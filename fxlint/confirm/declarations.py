@@ -12,6 +12,7 @@ from pathlib import Path
 
 from fxlint.findings import Problem, Root
 from fxlint.project.naming import module_name
+from fxlint.tracing import files_named
 
 from .kinds import read_source
 
@@ -119,11 +120,7 @@ def _slip_in_key(
         near = difflib.get_close_matches(qualname, here, n=1, cutoff=0.5)
         hint = f"; did you mean {near[0]}?" if near else ""
         return f"names no module class: there is no {qualname} with a forward in that file{hint}"
-    dotted = owner.replace(".", "/")
-    candidates = [owner] if is_path else [f"{dotted}.py", f"{dotted}/__init__.py"]
-    exists = any(
-        (folder / source / name).is_file() for folder in folders for source in ("", "src") for name in candidates
-    )
+    exists = any(place.is_file() for place in files_named(owner, is_path, folders))
     return None if exists else f"names no file: there is no {'file' if is_path else 'module'} {owner}"
 
 

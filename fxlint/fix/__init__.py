@@ -8,11 +8,12 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import partial
 from itertools import chain
 from typing import Final
 
+from fxlint.cache import Cache
 from fxlint.findings import Finding, Prediction, Suggestion
 from fxlint.fix import (
     arguments,
@@ -32,6 +33,7 @@ from fxlint.fix.sound import sound
 from fxlint.fix.sources import Read, Sources
 from fxlint.garbage import uncollected
 from fxlint.processes import in_processes
+from fxlint.project.reads import Reads
 from fxlint.project.source import read_text
 from fxlint.rules import Rule
 
@@ -42,6 +44,8 @@ KEPT: Final = 16
 
 SHARE: Final = 50
 """Findings that are worth a process of their own."""
+
+_KIND: Final = "suggestions"
 
 Family = Callable[[Site], Iterator[Suggestion]]
 
@@ -127,29 +131,73 @@ def suggest(finding: Finding, read: Read = read_text) -> tuple[Suggestion, ...]:
 
 
 def with_suggestions(
-    prediction: Prediction, read: Read = read_text, jobs: int = 1, own_rules: Sequence[Rule] = ()
+    prediction: Prediction,
+    read: Read = read_text,
+    jobs: int = 1,
+    own_rules: Sequence[Rule] = (),
+    cache: Cache | None = None,
 ) -> Prediction:
-    """The prediction with suggestions in those of its findings that have none; ``own_rules`` say some themselves."""
-    findings = list(prediction.findings)
-    without = [number for number, finding in enumerate(findings) if not finding.suggestions]
-    without.sort(key=lambda number: findings[number].location.path)  # one file after the other
-    size = max(SHARE, -(-len(without) // jobs))
-    shares = [without[start : start + size] for start in range(0, len(without), size)]
-    own = {event: rule for rule in own_rules for event in rule.events}
-    work = partial(_suggest_share, read=read, own=own)
-    found = in_processes(work, [[findings[number] for number in share] for share in shares])
-    for number, suggestions in zip(without, chain.from_iterable(found), strict=True):
-        findings[number] = replace(findings[number], suggestions=suggestions)
-    return replace(prediction, findings=tuple(findings))
+    """The prediction with suggestions in those of its findings that have none; ``own_rules`` say some themselves.
+
+    With a ``cache`` those that are known of the findings in a file are not worked out again.
+    """
+    cache = cache or Cache(None)
+    without: dict[str, list[Finding]] = {}
+    for finding in prediction.findings:
+        if not finding.suggestions:
+            without.setdefault(finding.location.path, []).append(finding)
+    of_file = {path: cache.recall(_KIND, path, without[path], _Suggested) for path in sorted(without)}
+    todo = [without[path] for path, known in of_file.items() if known is None]
+    work = partial(_suggest_share, read=read, own={event: rule for rule in own_rules for event in rule.events})
+    done = chain.from_iterable(in_processes(work, _shares(todo, jobs)))
+    for findings, (suggested, reads) in zip(todo, done, strict=True):
+        path = findings[0].location.path
+        cache.keep(_KIND, path, findings, reads, suggested)
+        of_file[path] = suggested
+    found = {path: iter(known.suggestions) for path, known in of_file.items() if known is not None}
+    return replace(
+        prediction,
+        findings=tuple(
+            finding if finding.suggestions else replace(finding, suggestions=next(found[finding.location.path]))
+            for finding in prediction.findings
+        ),
+    )
 
 
-def _suggest_share(findings: list[Finding], read: Read, own: Mapping[str, Rule]) -> list[tuple[Suggestion, ...]]:
+@dataclass(frozen=True, slots=True)
+class _Suggested:
+    """The suggestions for the findings in one file, in their order."""
+
+    suggestions: tuple[tuple[Suggestion, ...], ...]
+
+
+def _shares(todo: Sequence[list[Finding]], jobs: int) -> list[list[list[Finding]]]:
+    """The findings of files that lie beside each other, about as many for each process."""
+    size = max(SHARE, -(-sum(map(len, todo)) // jobs))
+    shares: list[list[list[Finding]]] = []
+    room = 0
+    for findings in todo:
+        if room <= 0:
+            shares.append([])
+            room = size
+        shares[-1].append(findings)
+        room -= len(findings)
+    return shares
+
+
+def _suggest_share(
+    share: list[list[Finding]], read: Read, own: Mapping[str, Rule]
+) -> list[tuple[_Suggested, Reads]]:
     sources = Sources(read)
     found = []
     with uncollected():
-        for finding in findings:
-            found.append(_suggest(finding, sources, own.get(finding.event)))
-            sources.forget(KEPT)
+        for findings in share:
+            sources.reads = Reads()
+            suggested = []
+            for finding in findings:
+                suggested.append(_suggest(finding, sources, own.get(finding.event)))
+                sources.forget(KEPT)
+            found.append((_Suggested(tuple(suggested)), sources.reads))
     return found
 
 

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import ast
+import os
 from collections.abc import Callable
 
 from fxlint.findings import Location
 from fxlint.fix.parameters import Parameter
 from fxlint.fix.source import Source
+from fxlint.project.buffers import noting
+from fxlint.project.reads import Reads
 from fxlint.project.source import UnreadableSource, parse
 
 Read = Callable[[str], str]
@@ -15,9 +18,14 @@ Read = Callable[[str], str]
 
 
 class Sources:
-    """Parsed files by path; None for a file that cannot be read any more."""
+    """Parsed files by path; None for a file that cannot be read any more.
+
+    ``reads`` collects the files that were asked for; who wants to know sets it to a new one before asking.
+    """
 
     def __init__(self, read: Read) -> None:
+        self.reads = Reads()
+        self._noted: dict[str, str | None] = {}
         self._read = read
         self._files: dict[str, Source | None] = {}
         self._parameters: dict[Location, Parameter | None] = {}
@@ -27,10 +35,14 @@ class Sources:
         if path in self._files:
             self._files[path] = self._files.pop(path)  # what was asked for last comes last
         else:
-            try:
-                self._files[path] = Source(parse(path, self._read(path)))
-            except (OSError, KeyError, UnreadableSource):
-                self._files[path] = None
+            with noting() as noted:
+                try:
+                    self._files[path] = Source(parse(path, self._read(path)))
+                except (OSError, KeyError, UnreadableSource):
+                    self._files[path] = None
+            self._noted.update(noted)
+        file = os.path.abspath(path)  # noqa: PTH100
+        self.reads.note({file: self._noted.get(file)})
         return self._files[path]
 
     def parameter(self, place: Location, name: str) -> Parameter | None:

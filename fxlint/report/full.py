@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import textwrap
 from collections.abc import Iterator
+from functools import lru_cache
 from itertools import pairwise
 from typing import Final
 
@@ -143,7 +144,7 @@ class _Page:
 
     def _paragraph(self, label: str, text: str) -> None:
         room = max(self._options.width - _LABEL - 2, 20)
-        for number, row in enumerate(textwrap.wrap(text, room, break_long_words=False, break_on_hyphens=False)):
+        for number, row in enumerate(_wrapped(text, room)):
             first = f"{label}:" if label and number == 0 else ""
             self._line(f"  {self._bold(f'{first:<{_LABEL}}')}{row}")
 
@@ -158,6 +159,14 @@ class _Page:
 
     def _style(self, text: str, *, fg: str | None = None, bold: bool | None = None, dim: bool | None = None) -> str:
         return click.style(text, fg=fg, bold=bold, dim=dim) if self._options.color else text
+
+
+@lru_cache(maxsize=1024)
+def _wrapped(text: str, width: int) -> list[str]:
+    """Many findings say why in the same words."""
+    if 0 < len(text) <= width and text == " ".join(text.split()):
+        return [text]
+    return textwrap.wrap(text, width, break_long_words=False, break_on_hyphens=False)
 
 
 def _worth_showing(finding: Finding) -> list[Suggestion]:

@@ -13,7 +13,6 @@ from pathlib import Path
 from typing import Final
 
 from fxlint.findings import Confirmation, Finding, Suggestion
-from fxlint.project.buffers import content
 from fxlint.project.index import Project
 from fxlint.project.source import UnreadableSource
 from fxlint.project.through import through
@@ -31,8 +30,8 @@ CHECKS: Final[tuple[Check, ...]] = (
     *patterns.CHECKS,
 )
 
-_CONCERNED: Final = re.compile(rb"\bfx\b|\bpattern_matcher\b|\bGraphModule\b")
-"""Bytes that a file must hold to have anything to do with graphs."""
+_CONCERNED: Final = re.compile(r"\bfx\b|\bpattern_matcher\b|\bGraphModule\b")
+"""What a file must hold to have anything to do with graphs."""
 
 NOT_TRACED: Final = Confirmation("unconfirmed", "this is code around graphs, and nothing of it is run")
 
@@ -45,19 +44,15 @@ def lint_transforms(paths: Sequence[str], rules: RuleSet, search_path: Sequence[
 
 def lint_file(project: Project, path: str, rules: RuleSet) -> tuple[Finding, ...]:
     """The findings in one file, in no particular order."""
-    return tuple(_lint_file(path, project, rules)) if _is_concerned(path) else ()
-
-
-def _is_concerned(path: str) -> bool:
-    try:
-        return _CONCERNED.search(content(path)) is not None
-    except OSError:
-        return False
+    return tuple(_lint_file(path, project, rules))
 
 
 def _lint_file(path: str, project: Project, rules: RuleSet) -> Iterator[Finding]:
     try:
-        file = File(project.load(path), project)
+        index = project.load(path)
+        if not _CONCERNED.search(index.source.text):
+            return
+        file = File(index, project)
     except (UnreadableSource, RecursionError):
         return
     classes = Classes(project)
