@@ -20,7 +20,7 @@ DOCS = Path(__file__).resolve().parent
 TOP = {"README.md": "index.md", "CONTRIBUTING.md": "contributing.md", "CHANGELOG.md": "changelog.md"}
 """Files of the top level, and what the site calls them."""
 CHAPTERS = {
-    "Usage": "usage configuration instances tracing own-rules integrations",
+    "Usage": "tutorial usage configuration instances tracing own-rules integrations",
     "Rules": "rules/index",
     "How it works": "prediction silent transforms",
     "Project": "contributing changelog",
