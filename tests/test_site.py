@@ -15,7 +15,8 @@ PAGES = [*sorted(ROOT.glob("*.md")), *sorted((ROOT / "docs").glob("*.md"))]
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
 def test_every_link_to_a_file_leads_to_one(page: Path):
-    links = re.findall(r"\]\(([^\s)#]+)(?:#[^\s)]*)?\)", page.read_text(encoding="utf-8"))
+    prose = re.sub(r"(?ms)^```.*?^```$", "", page.read_text(encoding="utf-8"))
+    links = re.findall(r"\]\(([^)#]+)(?:#[^)]*)?\)", prose)
     assert [link for link in links if ":" not in link and not (page.parent / link).is_file()] == []
 
 
