@@ -10,7 +10,7 @@ from typing import Final
 
 from fxlint.predict import classes, containers, evaluate, library, memo, modules, silent, statements, told
 from fxlint.predict.arguments import Arguments
-from fxlint.predict.machine import MAX_DEPTH, Machine, PathEnd, Stopped, Unwind
+from fxlint.predict.machine import MAX_DEPTH, MAX_STEPS_ASIDE, MAX_STEPS_ASIDE_LINTED, Machine, PathEnd, Stopped, Unwind
 from fxlint.predict.scopes import Exit, Frame, Scope
 from fxlint.predict.values import (
     MAYBE,
@@ -259,11 +259,21 @@ def call_function(vm: Machine, frame: Frame, function: Function, args: Arguments
         return MAYBE
     born = clock()  # what binding makes of stars belongs to the call
     variables = bind_arguments(vm, function, args, node)
-    by_itself = not (vm.tracing and args.may_hold_traced())
-    if by_itself and not function.module.index.linted:
-        run = partial(_run_or_recall, vm, function, variables, node, same_code, born)
-        return vm.aside(function.node, run, lambda: _declared(vm, function, variables))
-    return _run_or_recall(vm, function, variables, node, same_code, born)
+    run = partial(_run_or_recall, vm, function, variables, node, same_code, born)
+    if vm.tracing and args.may_hold_traced():
+        return run()
+    linted = function.module.index.linted
+    if not (linted and _is_of_module(vm, function)):
+        most = MAX_STEPS_ASIDE_LINTED if linted else MAX_STEPS_ASIDE
+        return vm.aside(function.node, run, lambda: _declared(vm, function, variables), most)
+    if function.name != "__init__":
+        return run()
+    with vm.building():
+        return run()
+
+
+def _is_of_module(vm: Machine, function: Function) -> bool:
+    return function.owner is not None and classes.is_module_class(vm, function.owner)
 
 
 _DECLARED: Final[dict[str, Callable[[], Value]]] = {
@@ -306,8 +316,6 @@ def _run_or_recall(
     vm: Machine, function: Function, variables: dict[str, Value], node: ast.AST, same_code: int, born: int
 ) -> Value:
     """Run the function, or use the summary of a call that saw the same."""
-    if vm.handlers:
-        return _run(vm, function, variables, node)
     values = list(variables.values())
     known = memo.key(values)
     if known is None:
@@ -320,7 +328,7 @@ def _run_or_recall(
     path = (vm.tracing, bool(vm.guards), unlikely, vm.foreign is None or function.module.index.linted, same_code)
     place = (id(function.node), id(function.scope), known, path, state.key)
     summary = vm.summaries.get(place)
-    if summary is not None:
+    if summary is not None and not (vm.handlers and summary.throws):
         return memo.replay(vm, summary, node, values)
     return _summarise(vm, function, variables, node, born, place, (*values, function, *state.kept))
 
@@ -339,6 +347,7 @@ def _summarise(
     failed, unlikely, depth = vm.failed, vm.unlikely, vm.depth
     outer, vm.events, vm.seen = (vm.events, vm.seen), [], {}
     guards, mark, reads, unresolved = len(vm.guards), vm.heap.mark(), vm.local_reads, len(vm.unresolved)
+    thrown = vm.thrown
     vm.failed = False
     try:
         result = _run(vm, function, variables, node)
@@ -352,11 +361,13 @@ def _summarise(
                 event = replace(event, first=event.first and not failed, likely=event.likely and not unlikely)
             vm.record(event)
     same_for_all = vm.local_reads == reads and len(vm.unresolved) == unresolved
-    if same_for_all and not vm.heap.changed_since(mark, born):
+    throws = vm.thrown > thrown
+    if same_for_all and not (vm.handlers and throws) and not vm.heap.changed_since(mark, born):
         vm.summaries[place] = memo.Summary(
             memo.snapshot(result, born),
             tuple(replace(e, frames=e.frames[depth:], guards=e.guards[guards:]) for e in happened),
             inner_failed,
+            throws,
             memo.origins(values),
             born,
             kept,

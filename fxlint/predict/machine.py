@@ -44,7 +44,7 @@ if TYPE_CHECKING:
 MAX_DEPTH: Final = 60
 MAX_STEPS: Final = 120_000
 MAX_STEPS_ASIDE: Final = 1_500
-MIN_STEPS_ASIDE: Final = 350
+MAX_STEPS_ASIDE_LINTED: Final = 6_000
 
 
 class PathEnd(Exception):
@@ -138,7 +138,9 @@ class Machine:
         self.begun = 0  # the clock when tracing began: what was born before is the user's own
         self.loose = 0
         self.steps = 0
-        self.limit = MAX_STEPS
+        self.limit = MAX_STEPS  # of the work that is being done
+        self.budget = MAX_STEPS  # of the root, or of what is done once for all roots
+        self.built = 0  # steps that have gone into constructors of modules
         self.root: Instance | None = None
         self.root_module: ModuleScope | None = None
         self.training = Unknown(likely=TRUE)
@@ -152,6 +154,7 @@ class Machine:
         self.assigned_in: dict[ast.AST, frozenset[str]] = {}
         self.standing: dict[Hashable, bool] = {}  # defaults that nothing in the linted code departs from
         self.local_reads = 0  # of names whose meaning depends on the root
+        self.thrown = 0  # exceptions for which a handler was looked for
 
     # -- a root -------------------------------------------------------------------------------------------------
 
@@ -166,8 +169,8 @@ class Machine:
         self.failed = False
         self.unlikely = 0
         self.loose = 0
-        self.steps = 0
-        self.limit = MAX_STEPS
+        self.steps = self.built = 0
+        self.limit = self.budget = MAX_STEPS
         self.tracing = False
         self.foreign = None
 
@@ -184,29 +187,47 @@ class Machine:
         if self.steps > self.limit:
             raise OutOfBudget
 
-    def aside(self, what: ast.AST, run: Callable[[], Value], instead: Callable[[], Value] = lambda: UNKNOWN) -> Value:
+    def aside(
+        self,
+        what: ast.AST,
+        run: Callable[[], Value],
+        instead: Callable[[], Value] = lambda: UNKNOWN,
+        most: int = MAX_STEPS_ASIDE,
+    ) -> Value:
         """Work that tracing hardly depends on: what takes many steps is not worth knowing, nor trying again.
 
         Work inside of such work gets half of the steps that are left, so that the inner one is given up first.
         """
         if id(what) in self.costly:
             return instead()
-        limit, depth, handlers, mark = self.limit, len(self.frames), len(self.handlers), self.heap.mark()
-        steps = MAX_STEPS_ASIDE if limit - self.steps > 2 * MAX_STEPS_ASIDE else (limit - self.steps) // 2
-        if steps < MIN_STEPS_ASIDE:
+        limit, built = self.limit, self.built
+        depth, handlers, mark = len(self.frames), len(self.handlers), self.heap.mark()
+        steps = min(most, (limit - self.steps) // 2)
+        if steps < most // 4:  # too little to tell what is at fault
             return run()
         self.limit = self.steps + steps
         try:
             return run()
         except OutOfBudget:
-            if self.steps > limit:
+            if self.steps > min(limit + self.built - built, self.budget):
                 raise
             del self.frames[depth:], self.handlers[handlers:]
             self.heap.rollback(mark)
             self.costly[id(what)] = what
         finally:
-            self.limit = limit
+            self.limit = min(limit + self.built - built, self.budget)
         return instead()
+
+    @contextmanager
+    def building(self) -> Iterator[None]:
+        """The constructor of a module that is linted: tracing depends on it, so work aside is not charged with it."""
+        steps, limit, built = self.steps, self.limit, self.built
+        self.limit = self.budget
+        try:
+            yield
+        finally:
+            used = self.steps - steps
+            self.built, self.limit = built + used, min(limit + used, self.budget)
 
     def trial(self, what: ast.AST, run: Callable[[], Value]) -> Value | None:
         """The value of a call that is perhaps made; nothing that it does is kept. None where no way leads out of it."""
@@ -227,12 +248,12 @@ class Machine:
     @contextmanager
     def uncharged(self) -> Iterator[None]:
         """Work that is done once for all roots, with a budget of its own."""
-        steps, limit = self.steps, self.limit
-        self.limit = steps + MAX_STEPS
+        spent = self.steps, self.limit, self.budget, self.built
+        self.limit = self.budget = self.steps + MAX_STEPS
         try:
             yield
         finally:
-            self.steps, self.limit = steps, limit
+            self.steps, self.limit, self.budget, self.built = spent
 
     @property
     def frame(self) -> Frame:
@@ -339,6 +360,7 @@ class Machine:
         return 1 + sum(frame.call is not None for frame in self.frames[1:])
 
     def _catching(self, thrown: Value | str) -> Handler | None:
+        self.thrown += 1
         return next((handler for handler in reversed(self.handlers) if handler.catches(thrown)), None)
 
     def traced(self, node: ast.AST, parent: Value | None, name: str = "") -> Traced:

@@ -1,7 +1,7 @@
 """Summaries of calls, so that twelve equal blocks, or a helper that fifty models use, are interpreted once.
 
 A summary may be used again where the function would see the same: equal arguments, the same state of the objects
-around it, and no handler of a try statement that could catch what it throws. It holds the result and the events, with
+around it, and no handler of a try statement that could catch what it throws, if it throws anything. It holds the result and the events, with
 guards, call chain and provenance relative to the call; using it puts them into the place of the new call.
 """
 
@@ -52,12 +52,14 @@ MAX_KEYED_ITEMS: Final = 40
 class Summary:
     """What a call did. ``inputs`` are the origins of its traced arguments; what it made is younger than ``born``.
 
-    ``kept`` keeps objects alive whose identity stands in the key.
+    ``throws``: where a handler of a try statement is around the call, it may do something else. ``kept`` keeps objects
+    alive whose identity stands in the key.
     """
 
     result: Value
     events: tuple[Event, ...]
     failed: bool
+    throws: bool
     inputs: tuple[Origin | None, ...]
     born: int
     kept: tuple[object, ...]
@@ -348,6 +350,7 @@ def snapshot(value: Value, born: int) -> Value:
 def replay(vm: Machine, summary: Summary, call: ast.AST, values: list[Value]) -> Value:
     """The effect of the summarised call at ``call`` with these arguments."""
     vm.steps += 1
+    vm.thrown += summary.throws
     vm.failed, failed = vm.failed or summary.failed, vm.failed
     if not summary.events and isinstance(summary.result, _UNMOVED):
         return summary.result

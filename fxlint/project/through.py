@@ -19,7 +19,7 @@ from fxlint.processes import in_processes
 from fxlint.project.index import Project
 
 RECURSION_LIMIT: Final = 8_000
-MAX_SOURCE: Final = 4_000_000
+MAX_SOURCE: Final = 8_000_000
 """Characters of source whose syntax trees are kept at once; a tree takes some forty times the memory of its text."""
 CHUNK: Final = 100_000
 """Bytes of source that go to one process before the next one gets some: files that import each other are neighbours."""

@@ -1477,6 +1477,48 @@ def test_a_root_after_one_that_took_all_steps_is_found(tmp_path, monkeypatch):
     assert verdicts == ["unknown", "fails"]
 
 
+SETTINGS = """
+def settings(net):
+    table = {}
+    for i in range(60):
+        for j in range(60):
+            table[i] = i * j
+    return table
+"""
+
+
+def test_work_that_makes_no_module_does_not_use_up_the_budget_of_the_root(tmp_path, monkeypatch):
+    monkeypatch.setattr(machine, "MAX_STEPS", 10_000)
+    check(tmp_path, forward("return len(x)  # error", "self.settings = settings(self)", extra=SETTINGS), "fails")
+
+
+def test_what_takes_many_steps_is_given_up_once_for_all_roots(tmp_path, monkeypatch):
+    runs = []
+    run = calls.run_function
+    monkeypatch.setattr(calls, "run_function", lambda vm, f, *rest: runs.append(f.name) or run(vm, f, *rest))
+    net = forward("return x", "self.settings = settings(self)")
+    check(tmp_path, SETTINGS + net + net.replace("Net", "Other"), "traces")
+    assert runs.count("settings") == 1
+
+
+def test_a_function_that_makes_modules_is_followed_whatever_their_constructors_take(tmp_path):
+    extra = """
+    class Block(nn.Module):
+        def __init__(self, width):
+            super().__init__()
+            for i in range(60):
+                for j in range(60):
+                    self.size = i * j * width
+
+        def forward(self, x):
+            return len(x)  # error
+
+    def build(depth):
+        return nn.Sequential(*(Block(width) for width in range(depth)))
+    """
+    check(tmp_path, forward("return self.blocks(x)", "self.blocks = build(4)", extra=extra), "fails")
+
+
 def test_a_failure_that_all_paths_meet_is_certain_whatever_the_rest_takes(tmp_path, monkeypatch):
     monkeypatch.setattr(machine, "MAX_STEPS", 2_000)
     long = "n = len(x)  # error\nfor i in range(60):\n    for j in range(60):\n        x = x + i\nreturn x"
@@ -2014,6 +2056,23 @@ class TestSummariesOfCalls:
         init = "self.down = nn.Linear(8, 8) if torch.cuda.is_available() else None"
         check(tmp_path, forward("helper(self, x)\nreturn helper(self, x)", init, extra=helper), "traces")
         assert runs.count("helper") == 1
+
+    @pytest.mark.parametrize(
+        ("helper", "times"),
+        [
+            ("def helper(x):\n    return x * 2\n", 1),
+            ("def helper(x):\n    if DEBUG:\n        raise ValueError\n    return x * 2\n", 2),
+        ],
+        ids=["throws nothing", "throws"],
+    )
+    def test_a_try_statement_matters_to_a_helper_that_throws(self, tmp_path, monkeypatch, helper, times):
+        runs = []
+        run = calls.run_function
+        monkeypatch.setattr(calls, "run_function", lambda vm, f, *rest: runs.append(f.name) or run(vm, f, *rest))
+        body = "y = helper(x)\ntry:\n    y = helper(x)\nexcept ValueError:\n    y = None\nreturn y"
+        extra = f"import os\nDEBUG = os.cpu_count()\n{helper}"
+        check(tmp_path, forward(body, extra=extra), "traces")
+        assert runs.count("helper") == times
 
     def test_layers_that_a_helper_makes_are_objects_of_their_own(self, tmp_path):
         extra = "def layer(width):\n    return nn.Linear(width, width)\n"
