@@ -6,7 +6,8 @@ What is not certain has no kind, so a rule that asks for one is silent there.
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Final
 
@@ -55,6 +56,8 @@ class Kinds:
     classes: Classes
     _names: dict[tuple[Function, str], Kind | None] = field(default_factory=dict)
     _classes: dict[ast.ClassDef, Kind | None] = field(default_factory=dict)
+    _calls: dict[tuple[ast.Call, Function], Kind | None] = field(default_factory=dict)
+    _asked: int = 0  # names whose kind is being found: what is said about calls meanwhile is not final
 
     def of(self, node: ast.expr | None, function: Function) -> Kind | None:
         """The kind of an expression inside a function."""
@@ -63,7 +66,12 @@ class Kinds:
         if isinstance(node, ast.Attribute):
             return self._of_attribute(node, function)
         if isinstance(node, ast.Call):
-            return self._of_call(node, function)
+            if (node, function) in self._calls:
+                return self._calls[node, function]
+            kind = self._of_call(node, function)
+            if not self._asked:
+                self._calls[node, function] = kind
+            return kind
         if isinstance(node, ast.Subscript):
             base = self.of(node.value, function)
             if base in (Kind.LIST, Kind.ARGS, Kind.KWARGS) and isinstance(node.slice, ast.Slice):
@@ -78,6 +86,16 @@ class Kinds:
         if isinstance(node, ast.NamedExpr):
             return self.of(node.value, function)
         return None
+
+    @contextmanager
+    def _asking(self, key: tuple[Function, str]) -> Iterator[None]:
+        """While the kind of a name is being found: what depends on itself says nothing."""
+        self._names[key] = None
+        self._asked += 1
+        try:
+            yield
+        finally:
+            self._asked -= 1
 
     def class_kind(self, node: ast.ClassDef, function: Function) -> Kind | None:
         """What the instances of a class are, by its bases."""
@@ -121,9 +139,9 @@ class Kinds:
             return None
         key = (scope, name)
         if key not in self._names:
-            self._names[key] = None  # what depends on itself says nothing
             bindings = [bound for bound in scope.bound[name] if not _is_none(bound.value)]
-            self._names[key] = _agreed([self._of_binding(bound, scope) for bound in bindings])
+            with self._asking(key):
+                self._names[key] = _agreed([self._of_binding(bound, scope) for bound in bindings])
         return self._names[key]
 
     def _of_binding(self, bound: Bound, function: Function) -> Kind | None:
@@ -174,13 +192,13 @@ class Kinds:
             return None
         key = (function.file.functions[0], f"{owner.name}@{owner.lineno}.{name}")
         if key not in self._names:
-            self._names[key] = None
             found: list[Kind | None] = []
-            for node, method in self.file.assigned(owner, name):
-                if isinstance(node, ast.AnnAssign):
-                    found.append(self.annotated(node.annotation, method))
-                elif not _is_none(node.value):
-                    found.append(self.of(node.value, method))
+            with self._asking(key):
+                for node, method in self.file.assigned(owner, name):
+                    if isinstance(node, ast.AnnAssign):
+                        found.append(self.annotated(node.annotation, method))
+                    elif not _is_none(node.value):
+                        found.append(self.of(node.value, method))
             self._names[key] = _agreed(found)
         return self._names[key]
 

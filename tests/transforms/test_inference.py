@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import ast
+
 import pytest
+
+from fxlint.transforms.infer import Kinds
 
 
 @pytest.mark.parametrize(
@@ -100,3 +104,11 @@ def test_a_file_without_a_word_about_graphs_is_not_read(lint):
 def test_a_place_counts_code_points(lint):
     (finding,) = lint("def f(node: fx.Node):\n    return 'ä', node.users == 1\n")
     assert (finding.location.column, finding.location.end_column) == (17, 32)
+
+
+def test_a_call_is_looked_at_once_however_often_it_is_asked_for(lint, monkeypatch):
+    looked: list[ast.Call] = []
+    of_call = Kinds._of_call
+    monkeypatch.setattr(Kinds, "_of_call", lambda self, node, *rest: looked.append(node) or of_call(self, node, *rest))
+    lint("def f(x):\n    return x" + ".foo()" * 200)
+    assert len(looked) == len(set(looked)) > 100
