@@ -1,7 +1,7 @@
 """Summaries of calls, so that twelve equal blocks, or a helper that fifty models use, are interpreted once.
 
 A summary may be used again where the function would see the same: equal arguments, the same state of the objects
-around it, and no handler of a try statement that could catch what it throws, if it throws anything. It holds the result and the events, with
+around it, and where it throws anything no handler of a try statement. It holds the result and the events, with
 guards, call chain and provenance relative to the call; using it puts them into the place of the new call.
 """
 
