@@ -172,7 +172,8 @@ class Finding:
 
     ``event`` is what happens to the tracer there, a dotted kind such as ``bool.if`` (see docs of the rules): its first
     part is the family that the recording tracer reports. ``depends_on`` lists the expressions of the configuration
-    under which the construct is reached; empty means always.
+    under which the construct is reached, the nearest of them last; empty means always. ``more_conditions`` counts those
+    further out, which are not listed.
     """
 
     code: str
@@ -187,6 +188,7 @@ class Finding:
     provenance: tuple[Step, ...] = ()
     confirmation: Confirmation = Confirmation("unconfirmed")
     suggestions: tuple[Suggestion, ...] = ()
+    more_conditions: int = 0
 
 
 @dataclass(frozen=True, slots=True)

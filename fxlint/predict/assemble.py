@@ -14,7 +14,8 @@ from fxlint.predict.values import Origin
 from fxlint.project.source import SourceFile
 from fxlint.rules import Rule, RuleSet
 
-MAX_STEPS: int = 8
+MAX_STEPS: Final = 8
+MAX_CONDITIONS: Final = 16
 SILENT: Final = "silent."
 """The family of what traces, and leaves a graph that is not the model."""
 
@@ -43,9 +44,7 @@ class Assembly:
             if rule is None or event.swallowed or (event.kind.startswith(SILENT) and not self._is_told(run, event)):
                 continue
             location = place(event, self._linted)
-            conditions = _conditions(event)
-            finding = _finding(rule, event, location, root.id, conditions, self._linted)
-            self._keep(finding)
+            self._keep(_finding(rule, event, location, root.id, self._linted))
 
     def _is_told(self, run: Run, event: Event) -> bool:
         """Whether a graph comes of the root at all, and the place is one that is linted."""
@@ -65,21 +64,18 @@ def merged(first: Finding, other: Finding) -> Finding:
     """
     modules = first.modules + tuple(m for m in other.modules if m not in first.modules)
     if "always" in (first.certainty, other.certainty):
-        return replace(first, modules=modules, certainty="always", depends_on=())
-    return replace(first, modules=modules, depends_on=min(first.depends_on, other.depends_on, key=_shortest))
+        return replace(first, modules=modules, certainty="always", depends_on=(), more_conditions=0)
+    fewest = min(first, other, key=_number_of_conditions)
+    return replace(first, modules=modules, depends_on=fewest.depends_on, more_conditions=fewest.more_conditions)
 
 
-def _shortest(conditions: tuple[str, ...]) -> tuple[int, tuple[str, ...]]:
-    return len(conditions), conditions
+def _number_of_conditions(finding: Finding) -> tuple[int, tuple[str, ...]]:
+    return len(finding.depends_on) + finding.more_conditions, finding.depends_on
 
 
-def _conditions(event: Event) -> list[str]:
-    found: list[str] = []
-    for guard in event.guards:
-        text = guard_text(guard)
-        if text not in found:
-            found.append(text)
-    return found
+def _conditions(event: Event) -> tuple[str, ...]:
+    """The nearest ones, outermost first: each branch of a long chain lies under all the conditions before it."""
+    return tuple(dict.fromkeys(guard_text(guard) for guard in event.guards[-MAX_CONDITIONS:]))
 
 
 def place(event: Event, linted: frozenset[str]) -> Location:
@@ -125,12 +121,10 @@ def _first(errors: Sequence[Event], linted: frozenset[str]) -> Location | None:
     return None
 
 
-def _finding(
-    rule: Rule, event: Event, location: Location, module: str, conditions: list[str], linted: frozenset[str]
-) -> Finding:
+def _finding(rule: Rule, event: Event, location: Location, module: str, linted: frozenset[str]) -> Finding:
     source, node = event.frames[-1]
     text = source.segment(node)
-    certainty: Certainty = "conditional" if conditions else "always"
+    certainty: Certainty = "conditional" if event.guards else "always"
     message = rule.message.format(text=text, origin=_origin_text(event.origin) or text, callee=event.callee or text)
     return Finding(
         code=rule.code,
@@ -141,7 +135,8 @@ def _finding(
         event=event.kind,
         modules=(module,),
         certainty=certainty,
-        depends_on=tuple(conditions),
+        depends_on=_conditions(event),
+        more_conditions=max(0, len(event.guards) - MAX_CONDITIONS),
         provenance=_provenance(event, linted),
     )
 

@@ -78,7 +78,7 @@ class _Page:
         if finding.modules:
             self._paragraph("tracing", _modules(finding.modules))
         if finding.certainty == "conditional":
-            self._paragraph("only if", _conditions(finding.depends_on) or "the configuration has it so")
+            self._paragraph("only if", _conditions(finding) or "the configuration has it so")
         self._paragraph("tracer", _status(finding.confirmation))
         fix = fix_of(finding, unsafe=True)
         for suggestion in _worth_showing(finding):
@@ -227,10 +227,11 @@ def _told(steps: tuple[Step, ...]) -> list[Step]:
     return [step for step in steps if step not in looked_up]
 
 
-def _conditions(texts: tuple[str, ...]) -> str:
-    """The first conditions: a long chain of branches would tell all those before it at each one."""
-    shown = ", ".join(f"`{one_line(text)}`" for text in texts[:_MAX_CONDITIONS])
-    more = len(texts) - _MAX_CONDITIONS
+def _conditions(finding: Finding) -> str:
+    """The nearest conditions: a long chain of branches would tell all those before it at each one."""
+    texts = finding.depends_on[-_MAX_CONDITIONS:]
+    shown = ", ".join(f"`{one_line(text)}`" for text in texts)
+    more = len(finding.depends_on) - len(texts) + finding.more_conditions
     return f"{shown} and {more} more" if more > 0 else shown
 
 

@@ -114,6 +114,7 @@ def _finding(finding: Finding) -> dict[str, Any]:
         "certainty": finding.certainty,
         "confidence": confidence(finding),
         "depends_on": list(finding.depends_on),
+        "more_conditions": finding.more_conditions,
         "provenance": [_step(step) for step in finding.provenance],
         "confirmation": {
             "status": confirmation.status,

@@ -1477,6 +1477,17 @@ def test_a_root_after_one_that_took_all_steps_is_found(tmp_path, monkeypatch):
     assert verdicts == ["unknown", "fails"]
 
 
+def test_a_branch_far_down_a_chain_tells_the_conditions_nearest_to_it_and_counts_the_others(tmp_path):
+    path = tmp_path / "model.py"
+    branches = "".join(f"elif self.mode == {n}:\n    x = x + len(x)\n" for n in range(100))
+    init = "self.mode = torch.cuda.device_count()"
+    path.write_text(HEADER + forward(branches.removeprefix("el") + "return x", init))
+    last = predict([str(path)], RULES).findings[-1]
+    assert last.depends_on[-2:] == ("not (self.mode == 98)", "self.mode == 99")
+    assert len(last.depends_on) + last.more_conditions == 100
+    assert len(last.depends_on) < 20
+
+
 SETTINGS = """
 def settings(net):
     table = {}

@@ -217,6 +217,7 @@ def test_a_long_chain_and_many_conditions_are_told_in_part(options):
     steps = tuple(Step(replace(place, line=number), f"s{number}") for number in range(1, 21))
     conditions = tuple(f"c{number}" for number in range(1, 9))
     long = Finding("FX101", "r", "error", place, "m", "bool.if", ("a::N",), "conditional", conditions, steps)
+    long = replace(long, more_conditions=4)
     text = " ".join(render(Report(1, (), (long,)), options).split())
     assert "`s3` (line 3) -> 12 more -> `s16` (line 16)" in text
-    assert "only if: `c1`, `c2`, `c3` and 5 more" in text
+    assert "only if: `c6`, `c7`, `c8` and 9 more" in text
