@@ -79,9 +79,9 @@ def files(rules: Iterable[Rule]) -> dict[str, str]:
 
 
 def _index(rules: Iterable[Rule]) -> str:
-    """A table for each family, with links to the pages."""
+    """A table for each family, with links to the pages; a project's own rules come last."""
     parts = ["# Rules"]
-    for name, members in groupby(rules, family):
+    for name, members in groupby(sorted(rules, key=lambda rule: rule.is_own), family):
         rows = [
             f"| [{rule.code}]({rule.code}.md) | {rule.name} | {_level(rule)} | {rule.summary} |" for rule in members
         ]

@@ -172,6 +172,13 @@ class TestCommands:
         assert "Cannot be traced: `acme.ops:numpy_order`, `acme.ops:Sorter.sort`." in page
         assert "What happens" not in page  # the page does not say
 
+    def test_they_have_pages_behind_those_of_fxlint(self, project, run):
+        run("rules", "--pages", "pages")
+        index = Path("pages", "index.md").read_text(encoding="utf-8")
+        own = index.partition("## Rules of the project")[2]
+        assert [line[3:10] for line in own.splitlines() if line.startswith("| [")] == ["ACME101", "ACME201", "ACME301"]
+        assert all(Path("pages", f"{code}.md").is_file() for code in ("ACME101", "FX101"))
+
     def test_they_are_among_the_rules_of_a_report(self, project, run):
         driver = json.loads(run("acme", "--no-confirm", "--output-format", "sarif")[1])["runs"][0]["tool"]["driver"]
         assert {"ACME101", "ACME201"} <= {rule["id"] for rule in driver["rules"]}
