@@ -195,7 +195,7 @@ class Finding:
 class Predicted:
     """The static verdict of a root; ``reason`` says why it is unknown.
 
-    ``depends_on`` are the conditions of its failures, also where the defaults of its constructor have decided.
+    ``depends_on`` are the conditions of its failures, also where the options that code gives have decided.
     """
 
     verdict: PredictedVerdict

@@ -31,7 +31,7 @@ class Assembly:
         self.modules: list[ModuleReport] = []
 
     def add(self, run: Run, usual: Callable[[], Run]) -> None:
-        """``usual`` runs the same root with the defaults that stand: they decide what depends on options."""
+        """``usual`` runs the same root with the options that the linted code gives: asked where these decide."""
         root = run.root.root
         predicted = _verdict(run, self._rules, self._linted)
         if predicted.verdict == "depends":

@@ -232,6 +232,9 @@ def of_instance(vm: Machine, frame: Frame, owner: Instance, name: str, node: ast
         library_base = "torch.nn.ModuleDict" if isinstance(owner.children, Mapping) else "torch.nn.ModuleList"
     if library_base is not None:
         return Bound(External(f"{library_base}.{name}"), owner)
+    if vm.tracing and classes.is_left_out(vm, owner, name):
+        vm.event("raise.attribute", node, exception="AttributeError")
+        return MAYBE
     return UNKNOWN
 
 

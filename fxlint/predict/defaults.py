@@ -1,8 +1,7 @@
-"""Which defaults of a constructor stand: those that nothing in the linted code departs from.
+"""What the linted code gives for the options of a constructor: the default, and what calls of the class say otherwise.
 
-A call of the class departs from a default where it gives another value, or one that cannot be known. Its arguments are
-looked up through the function that the call stands in: a parameter there is its own default, where that stands. So
-does a keyword of that name, with another value, in a call of the file that may reach the class in ways that are not
+The arguments of a call are looked up through the function that it stands in: a parameter there is what the code gives
+for it in turn. A keyword of that name counts too in a call of the file that may reach the class in a way that is not
 seen: ``dict(padding="same")``, ``block(padding="same")``, ``_create("name", padding="same", **kwargs)``.
 """
 
@@ -17,7 +16,19 @@ from fxlint.predict import names, sites
 from fxlint.predict.machine import Machine
 from fxlint.predict.scopes import Around, ModuleScope
 from fxlint.predict.sites import FunctionNode
-from fxlint.predict.values import UNKNOWN, Class, Const, External, Function, Union, Unknown, Value, same
+from fxlint.predict.values import (
+    MAX_OPTIONS,
+    UNKNOWN,
+    Class,
+    Const,
+    External,
+    Function,
+    Union,
+    Unknown,
+    Value,
+    options,
+    same,
+)
 from fxlint.project.tree import walk
 
 _CARRIERS: Final = frozenset({"builtins.dict", "functools.partial"})
@@ -26,7 +37,7 @@ _CARRIERS: Final = frozenset({"builtins.dict", "functools.partial"})
 @dataclass(frozen=True, slots=True)
 class _Callee:
     """A constructor, or a function around a call, with the name by which it is called; ``cls`` where other files can
-    call it. ``skip`` are the parameters that its calls do not give.
+    call it. ``skip`` are the parameters that its calls do not give. ``around``: it is not asked for for its own sake.
     """
 
     module: ModuleScope
@@ -34,26 +45,40 @@ class _Callee:
     node: FunctionNode
     skip: int
     cls: Class | None = None
+    around: bool = False
 
 
-def stands(vm: Machine, cls: Class, init: Function, parameter: str, default: Value) -> bool:
-    """Whether a parameter of the class's constructor has its default wherever the linted code makes an object."""
-    return _stands(vm, _Callee(cls.module, cls.name, init.node, 1, cls), parameter, default)
+def given(vm: Machine, cls: Class, init: Function, parameter: str, default: Value) -> Value | None:
+    """What a parameter of the class's constructor is where the linted code makes an object, with its default first.
+
+    None where a value is not known. A flag is there to be set either way.
+    """
+    return _given(vm, _Callee(cls.module, cls.name, init.node, 1, cls), parameter, default)
 
 
-def _stands(vm: Machine, callee: _Callee, parameter: str, default: Value) -> bool:
+def _given(vm: Machine, callee: _Callee, parameter: str, default: Value | None) -> Value | None:
     if isinstance(default, Const) and isinstance(default.value, bool):
-        return False  # a flag is there to be set either way
-    key = (id(callee.module), callee.name, id(callee.node), parameter)
-    if key not in vm.standing:
-        vm.standing[key] = True  # what its own body gives on says nothing more
-        vm.standing[key] = all(
-            _leaves(vm, module, call, callee, parameter, default) for module, call in _calls(vm, callee)
-        ) and not any(
-            _departs(vm, callee, call, node, parameter, default)
-            for call, node in sites.of(callee.module).keywords.get(parameter, ())
-        )
-    return vm.standing[key]
+        return None
+    key = (id(callee.module), callee.name, id(callee.node), parameter, callee.around)
+    if key not in vm.given:
+        vm.given[key] = default  # what its own body gives on adds nothing
+        values: list[Value] = []
+        for value in _values(vm, callee, parameter, default):
+            values += [option for option in options(value) if not any(_equal(option, other) for other in values)]
+        known = 0 < len(values) <= MAX_OPTIONS and not any(isinstance(value, Unknown) for value in values)
+        vm.given[key] = (values[0] if len(values) == 1 else Union(values, likely=1)) if known else None
+    return vm.given[key]
+
+
+def _values(vm: Machine, callee: _Callee, parameter: str, default: Value | None) -> Iterator[Value]:
+    if default is not None:
+        yield default
+    for module, call in _calls(vm, callee):
+        yield _argument(vm, module, call, callee, parameter, default or UNKNOWN)
+    for call, node in sites.of(callee.module).keywords.get(parameter, ()):
+        value = _value(vm, callee.module, call, node)
+        if not isinstance(value, Unknown) and _may_reach(vm, callee, call, parameter):
+            yield value
 
 
 def _calls(vm: Machine, callee: _Callee) -> Iterator[tuple[ModuleScope, ast.Call]]:
@@ -65,27 +90,27 @@ def _calls(vm: Machine, callee: _Callee) -> Iterator[tuple[ModuleScope, ast.Call
         yield callee.module, call
 
 
-def _leaves(
+def _argument(
     vm: Machine, module: ModuleScope, call: ast.Call, callee: _Callee, parameter: str, default: Value
-) -> bool:
-    """Whether a call leaves a parameter at its default; one that spreads what is not known may give anything."""
+) -> Value:
+    """What a call gives. One that spreads what is not known may give anything; of a function around another call, whose
+    options are those of a whole model, it is taken to leave the defaults.
+    """
     for name, node in sites.bound(call, callee.node, callee.skip):
         if name == parameter:
-            return _equal(_value(vm, module, call, node), default)
+            return _value(vm, module, call, node)
     function = sites.of(module).around[call].function
     passed_on = function.args.kwarg.arg if function is not None and function.args.kwarg is not None else None
-    return not any(isinstance(given, ast.Starred) for given in call.args) and all(
-        isinstance(keyword.value, ast.Name) and keyword.value.id == passed_on
+    spread = [given for given in call.args if isinstance(given, ast.Starred)] + [
+        keyword.value
         for keyword in call.keywords
-        if keyword.arg is None
-    )
+        if keyword.arg is None and not (isinstance(keyword.value, ast.Name) and keyword.value.id == passed_on)
+    ]
+    return UNKNOWN if spread and not callee.around else default
 
 
-def _departs(vm: Machine, callee: _Callee, call: ast.Call, node: ast.expr, parameter: str, default: Value) -> bool:
-    """Whether a keyword of another call, which may reach the callee, is surely another value."""
-    value = _value(vm, callee.module, call, node)
-    if isinstance(value, (Unknown, Union)) or _equal(value, default):
-        return False
+def _may_reach(vm: Machine, callee: _Callee, call: ast.Call, parameter: str) -> bool:
+    """Whether a keyword of another call may be meant for the callee."""
     if isinstance(call.func, ast.Attribute) and isinstance(call.func.value, ast.Call):
         return False  # such as super().__init__(...)
     called = _value(vm, callee.module, call, call.func)
@@ -99,7 +124,7 @@ def _departs(vm: Machine, callee: _Callee, call: ast.Call, node: ast.expr, param
 
 
 def _value(vm: Machine, module: ModuleScope, call: ast.Call, node: ast.expr) -> Value:
-    """What an expression in a call is, as far as the defaults that stand say it."""
+    """What an expression in a call is, as far as what is given to the function around it says so."""
     around = sites.of(module).around[call]
     if around.function is None:
         return sites.evaluated(vm, module, node, {})
@@ -112,7 +137,7 @@ def _value(vm: Machine, module: ModuleScope, call: ast.Call, node: ast.expr) -> 
 
 
 def _local(vm: Machine, module: ModuleScope, around: Around, function: ast.FunctionDef, name: str) -> Value | None:
-    """A local name of a function: a parameter whose default stands, or not known. None where it is not local."""
+    """A local name of a function: what is given for a parameter, or not known. None where it is not local."""
     if name in names.assigned(vm, function):
         return UNKNOWN
     parameters = function.args
@@ -120,22 +145,22 @@ def _local(vm: Machine, module: ModuleScope, around: Around, function: ast.Funct
     given = [None] * (len(named) - len(parameters.defaults)) + parameters.defaults
     for parameter, node in zip((*named, *parameters.kwonlyargs), (*given, *parameters.kw_defaults), strict=True):
         if parameter.arg == name:
-            default = UNKNOWN if node is None else sites.evaluated(vm, module, node, {})
-            return default if _stands(vm, _around(vm, module, around, function), name, default) else UNKNOWN
+            default = None if node is None else sites.evaluated(vm, module, node, {})
+            return _given(vm, _around(vm, module, around, function), name, default) or UNKNOWN
     return UNKNOWN if name in {star.arg for star in (parameters.vararg, parameters.kwarg) if star} else None
 
 
 def _around(vm: Machine, module: ModuleScope, around: Around, function: ast.FunctionDef) -> _Callee:
     if around.owner is None:
-        return _Callee(module, function.name, function, 0)
+        return _Callee(module, function.name, function, 0, None, True)
     if function.name != "__init__":
-        return _Callee(module, function.name, function, 1)
+        return _Callee(module, function.name, function, 1, None, True)
     cls = names.global_name(vm, module, around.owner.name)
     known = cls if isinstance(cls, Class) and cls.node is around.owner else None
-    return _Callee(module, around.owner.name, function, 1, known)
+    return _Callee(module, around.owner.name, function, 1, known, True)
 
 
-def _equal(value: Value, default: Value) -> bool:
-    if isinstance(value, Const) and isinstance(default, Const):
-        return bool(value.value == default.value)
-    return not isinstance(value, Unknown) and same(value, default)
+def _equal(value: Value, other: Value) -> bool:
+    if isinstance(value, Const) and isinstance(other, Const):
+        return bool(value.value == other.value)
+    return same(value, other)

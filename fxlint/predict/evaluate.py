@@ -38,6 +38,7 @@ from fxlint.predict.values import (
     join,
     likely_of,
     may_be_traced,
+    options,
 )
 
 MAX_FOLDED: Final = 4096
@@ -217,9 +218,7 @@ def binary(vm: Machine, frame: Frame, op: ast.operator, left: Value, right: Valu
         return vm.traced(node, source_of(left, right)[0])
     if isinstance(left, Union) or isinstance(right, Union):
         results = [
-            binary(vm, frame, op, one, other, node)
-            for one in (left.options if isinstance(left, Union) else [left])
-            for other in (right.options if isinstance(right, Union) else [right])
+            binary(vm, frame, op, one, other, node) for one in _operands(left) for other in _operands(right)
         ]
         joined = results[0]
         for result in results[1:]:
@@ -252,6 +251,11 @@ def binary(vm: Machine, frame: Frame, op: ast.operator, left: Value, right: Valu
         guess = fold(_BINARY.get(type(op)), likely_left, likely_right)
         return Unknown(likely=guess if isinstance(guess, Const) else None, answered=answered)
     return Unknown(answered=True) if answered else UNKNOWN
+
+
+def _operands(value: Value) -> list[Value]:
+    """What one of several possible values can be as an operand: not None, where there are others."""
+    return [option for option in options(value) if option is not NONE] or [value]
 
 
 def source_of(left: Value, right: Value) -> tuple[Traced, Value]:

@@ -703,6 +703,8 @@ def _hasattr(vm: Machine, frame: Frame, args: Arguments, node: ast.AST) -> Value
             return TRUE
         if name.value in value.attributes:
             return TRUE if attributes.missing_if(value, name.value) is None else UNKNOWN
+        if classes.is_left_out(vm, value, name.value):
+            return FALSE
         return UNKNOWN if value.open or classes.is_module(vm, value) else _absent(vm, value, name.value)
     if isinstance(value, (Const, Class)):
         present = _present(vm, value, name.value)

@@ -152,7 +152,8 @@ class Machine:
         self.generators: dict[ast.AST, bool] = {}
         self.names_in: dict[ast.AST, frozenset[str]] = {}
         self.assigned_in: dict[ast.AST, frozenset[str]] = {}
-        self.standing: dict[Hashable, bool] = {}  # defaults that nothing in the linted code departs from
+        self.given: dict[Hashable, Value | None] = {}  # for parameters, by the code that calls their functions
+        self.stores: dict[ast.ClassDef, dict[str, set[str]]] = {}
         self.local_reads = 0  # of names whose meaning depends on the root
         self.thrown = 0  # exceptions for which a handler was looked for
 

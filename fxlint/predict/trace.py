@@ -47,7 +47,7 @@ class Run:
 def trace_root(vm: Machine, root: RootValue, usual: bool = False) -> Run:
     """Trace a root abstractly. Never raises: what the interpreter cannot do makes the verdict unknown.
 
-    ``usual``: as it is built where nobody departs from the defaults of its constructor.
+    ``usual``: with the options of its constructor as the linted code gives them.
     """
     vm.reset()
     reason: str | None = None
@@ -125,8 +125,9 @@ def _trace_class(vm: Machine, cls: Class, concrete_args: str | None, usual: bool
 
 
 def _instance(vm: Machine, cls: Class, usual: bool) -> Instance:
-    """An object of the class, built with arguments that are not known; defaults are what they probably are, and surely
-    where the usual object is asked for and they stand.
+    """An object of the class, built with arguments that are not known; defaults are what they probably are.
+
+    Options of the ``usual`` object are what the linted code gives.
     """
     instance = Instance(cls, open=not cls.complete, expression=cls.name)
     frame = Frame(Scope(cls.module), None, None)
@@ -159,7 +160,7 @@ def _unknown_arguments(vm: Machine, function: Function, receiver: Instance, usua
     named = [*parameters.posonlyargs, *parameters.args]
     optional = (parameter.arg for parameter in named[len(named) - len(function.defaults) :])
     own = {**dict(zip(optional, function.defaults, strict=True)), **function.keyword_defaults}
-    known = {n: v for n, v in own.items() if usual and defaults.stands(vm, receiver.cls, function, n, v)}
+    known = {n: defaults.given(vm, receiver.cls, function, n, v) for n, v in own.items() if usual}
     variables: dict[str, Value] = {named[0].arg: receiver} if named else {}
     for name in (parameter.arg for parameter in (*named[1:], *parameters.kwonlyargs)):
         variables[name] = known.get(name) or Unknown(likely=own.get(name) or given.get(name))

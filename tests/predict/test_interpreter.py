@@ -331,6 +331,39 @@ class TestNames:
         """
         check(tmp_path, source, verdict)
 
+    @pytest.mark.parametrize(
+        ("width", "body", "verdict"),
+        [
+            ("0", "return self.cond(x)  # error", "fails"),
+            ("2", "return self.cond(x)", "traces"),
+            ("0", "return self.cond(x) if hasattr(self, 'cond') else x", "traces"),
+            ("0", "return self.late(x)", "traces"),
+        ],
+    )
+    def test_one_that_only_constructors_set_and_have_not(self, tmp_path, width, body, verdict):
+        source = f"""
+        class Block(nn.Module):
+            def __init__(self, width):
+                super().__init__()
+                if width > 0:
+                    self.cond = self.late = nn.Linear(width, width)
+
+            def prepare(self):
+                self.late = nn.Identity()
+
+            def forward(self, x):
+                {body}
+
+        class Net(nn.Module):
+            def __init__(self):
+                super().__init__()
+                self.block = Block({width})
+
+            def forward(self, x):
+                return self.block(x)
+        """
+        check(tmp_path, source, verdict)
+
     def test_one_that_a_loop_asks_for_may_be_there_whenever_the_loop_runs(self, tmp_path):
         source = """
         class Net(nn.Module):
@@ -2293,8 +2326,8 @@ def test_a_file_that_is_gone_by_now_is_a_problem_and_the_rest_is_predicted(tmp_p
     assert [module.predicted.verdict for module in prediction.modules] == ["traces"]
 
 
-class TestDefaultsThatStand:
-    """Where a verdict is left to options of the constructor, their defaults decide, unless code departs from one."""
+class TestOptionsThatTheCodeGives:
+    """Where a verdict is left to options of the constructor, it is decided by their defaults and what calls give."""
 
     LAYERS = """
     class Net(nn.Module):
@@ -2322,10 +2355,13 @@ class TestDefaultsThatStand:
             "Net(4, '')",
             "Net(2, padding=mode)",
             "Net(2, **options)",
+            "Net(2, 'valid')",
+            "Net(2, padding='full' if flag else 'valid')",
+            "Net(2, padding=mode), Outer(**read())",
             "nn.Conv2d(2, 2, 3, padding='same')",
         ],
     )
-    def test_one_that_nothing_departs_from(self, tmp_path, made):
+    def test_where_all_that_is_given_decides_alike(self, tmp_path, made):
         predicted = check(tmp_path, self.LAYERS.replace("{made}", made), "traces")
         assert predicted.depends_on == ("self.padding == \"same\"",)
         assert predicted.first is None
@@ -2338,12 +2374,13 @@ class TestDefaultsThatStand:
             "Net(2, padding=options.get('padding'))",
             "Net(2, **dict(options))",
             "Net(*options.values())",
+            "Net(2, padding=read())",
             "make(Net, padding='same')",
             "make(Net, dict(padding='same'))",
             "Net(2, padding=mode), Outer('same')",
         ],
     )
-    def test_another_value_in_a_call_or_for_a_keyword_that_may_reach_it(self, tmp_path, made):
+    def test_where_a_call_gives_what_decides_otherwise_or_is_not_known(self, tmp_path, made):
         check(tmp_path, self.LAYERS.replace("{made}", made), "depends")
 
     @pytest.mark.parametrize(("given", "verdict"), [("", "fails"), (", check=None", "depends")])
@@ -2389,6 +2426,20 @@ class TestDefaultsThatStand:
         paths = [str(tmp_path / name) for name in ("model.py", "other.py")]
         modules = predict(paths, RULES, [tmp_path]).modules
         assert [module.predicted.verdict for module in modules if module.root.path == paths[0]] == [verdict]
+
+    def test_none_is_not_computed_with_where_calls_give_numbers(self, tmp_path):
+        source = """
+        class Net(nn.Module):
+            def __init__(self, width, size=None, mode=""):
+                super().__init__()
+                self.size, self.mode = size, mode
+
+            def forward(self, x):
+                return x[: len(x)] if self.mode == "same" else x * int(self.size**0.5)  # maybe
+
+        net = Net(2, 1024)
+        """
+        check(tmp_path, source, "traces")
 
     def test_a_flag_may_be_set_either_way(self, tmp_path):
         source = """
