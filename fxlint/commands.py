@@ -6,18 +6,28 @@ import ast
 import json
 import os
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 import click
 
-from fxlint.config import Config, ConfigError, did_you_mean, load, override, seconds
+from fxlint.config import (
+    Config,
+    ConfigError,
+    Configs,
+    Nearest,
+    common_folder,
+    did_you_mean,
+    each,
+    override,
+    seconds,
+)
 from fxlint.report.text import failure, one_line, placed, printable
 
 if TYPE_CHECKING:
     from fxlint.confirm.shown import Shown
-    from fxlint.findings import Prediction, Root
+    from fxlint.findings import Prediction, Problem, Root
     from fxlint.rules import RuleSet
 
 EXIT_FAILS: Final = 1
@@ -75,7 +85,8 @@ def trace(
     from fxlint.report.graph import FORMATS, CannotDrawError
     from fxlint.rules import load_rules
 
-    settings = _settings((), config, given)
+    path = name.rpartition("::")[0]
+    settings = _configs(config, given)(common_folder([path] if path else []))
     rules = load_rules(settings.rules)
     root = _root_of(name, settings, rules)
     if instance is not None:
@@ -131,32 +142,55 @@ def instances(paths: tuple[str, ...], config: tuple[str, ...], **given: Any) -> 
 
     Exit code 0: each has one. 1: some have none. 2: it could not be done.
     """
+    from fxlint.engine import by_configuration
+    from fxlint.files import find_files
+
+    configs = _configs(config, given)
+    files = find_files(paths or (".",), configs)
+    shares = by_configuration(files.paths, configs)
+    told = [_instances(share, settings, name=len(shares) > 1) for settings, share in shares]
+    problems = [*files.problems, *(problem for one in told for problem in one.problems)]
+    for problem in problems:
+        _say(f"error: {placed(problem)}")
+    found, wanted = sum(one.found for one in told), sum(one.wanted for one in told)
+    _say(f"{found} of {wanted} classes have an instance")
+    return EXIT_CANNOT if problems else int(found < wanted)
+
+
+@dataclass(frozen=True, slots=True)
+class _Told:
+    """How many instances were found of how many that are wanted, and what could not be read."""
+
+    found: int
+    wanted: int
+    problems: tuple[Problem, ...]
+
+
+def _instances(files: tuple[str, ...], settings: Config, *, name: bool) -> _Told:
+    """Print the instances of the classes in files of one configuration, whose name is told where there are several."""
+    from fxlint.cells import Cells
     from fxlint.confirm import find_instances
     from fxlint.engine import confirm_settings
-    from fxlint.files import find_files
     from fxlint.rules import load_rules
 
-    paths = paths or (".",)
-    settings = _settings(paths, config, given)
     rules = load_rules(settings.rules)
-    files = find_files(paths, lambda _: settings)
-    prediction = _predicted(files.paths, settings, rules)
-    roots = [module.root for module in prediction.modules if module.root.kind == "class"]
-    found = find_instances(prediction, confirm_settings(settings, rules, files.paths))
-    for root in roots:
-        for one in found.instances.get(root.id, ()):
+    prediction = _predicted(files, settings, rules)
+    modules = [module for module in prediction.modules if module.root.kind == "class"]
+    found = find_instances(prediction, confirm_settings(settings, rules, files))
+    cells = Cells(files)
+    for module in modules:
+        root = cells.told(module).root
+        for one in found.instances.get(module.root.id, ()):
             click.echo(f"{printable(root.path)}:{root.line}: {root.qualname}: {one.how}: {one_line(one.text)}")
-    missing = [root for root in roots if root.id not in found.instances]
+    missing = [module.root for module in modules if module.root.id not in found.instances]
     if missing:
-        click.echo("\n[tool.fxlint.instances]" if len(missing) < len(roots) else "[tool.fxlint.instances]")
+        heading = "[tool.fxlint.instances]" + (f"  # {settings.file or 'no configuration file'}" if name else "")
+        click.echo(f"\n{heading}" if len(missing) < len(modules) else heading)
     for root in missing:
         click.echo(_line(root, found.reasons.get(root.id), settings.root))
-    for problem in (*files.problems, *prediction.problems):
-        _say(f"error: {placed(problem)}")
-    for problem in found.problems:
+    for problem in map(cells.told, found.problems):
         _say(f"warning: {placed(problem)}")
-    _say(f"{len(roots) - len(missing)} of {len(roots)} classes have an instance")
-    return EXIT_CANNOT if files.problems or prediction.problems else int(bool(missing))
+    return _Told(len(modules) - len(missing), len(modules), tuple(map(cells.told, prediction.problems)))
 
 
 def _line(root: Root, reason: str | None, folder: Path) -> str:
@@ -200,7 +234,7 @@ def test_rules(paths: tuple[Path, ...], config: tuple[str, ...], **given: Any) -
     from fxlint.rule_tests import failures
     from fxlint.rules import load_rules
 
-    settings = _settings([str(path) for path in paths], config, given)
+    settings = _configs(config, given)(common_folder([str(path) for path in paths]))
     rules = load_rules((*settings.rules, *paths))
     codes = {rule.code for rule in load_rules(paths or settings.rules) if rule.is_own}
     tested = [rule for rule in rules if rule.code in codes]
@@ -220,12 +254,17 @@ def test_rules(paths: tuple[Path, ...], config: tuple[str, ...], **given: Any) -
     return int(bool(failed))
 
 
-def _settings(paths: Sequence[str], config: tuple[str, ...], given: Mapping[str, object]) -> Config:
-    said = {name: value for name, value in given.items() if value is not None}
-    settings = override(load(paths, config), said, "command line")
+def _configs(config: tuple[str, ...], given: Mapping[str, object]) -> Configs:
+    """The settings in each folder, each with the path of its interpreter."""
     from fxlint.engine import interpreter
 
-    return replace(settings, python=interpreter(settings))
+    said = {name: value for name, value in given.items() if value is not None}
+
+    def complete(one: Config) -> Config:
+        settings = override(one, said, "command line")
+        return replace(settings, python=interpreter(settings))
+
+    return each(Nearest(config), complete)
 
 
 def _predicted(paths: Sequence[str], settings: Config, rules: RuleSet) -> Prediction:

@@ -20,7 +20,7 @@ from fxlint.project.buffers import digest
 from fxlint.project.environment import interpreters, site_packages
 from fxlint.project.index import Project
 from fxlint.project.naming import module_name
-from fxlint.report.summary import confidence, standing
+from fxlint.report.summary import confidence, counted, standing
 from fxlint.rules import RuleSet, load_rules, own_rule_files
 from fxlint.selection import selection
 from fxlint.static import outlook
@@ -45,18 +45,24 @@ def run(paths: Sequence[str], configs: Configs, log: Log = lambda _: None) -> Re
     """
     clock = _Clock(log)
     files = find_files(paths, configs)
-    clock.lap(f"found {len(files.paths)} files")
-    shares: dict[Path | None, tuple[Config, list[str]]] = {}
-    for path in files.paths:
-        config = configs(os.path.dirname(path))  # noqa: PTH120
-        shares.setdefault(config.file, (config, []))[1].append(path)
+    clock.lap(f"found {counted(len(files.paths), 'file')}")
     reports: list[Report] = []
-    for config, share in shares.values() or [(configs(common_folder(paths)), [])]:
+    shares = by_configuration(files.paths, configs) or [(configs(common_folder(paths)), ())]
+    for config, share in shares:
         if len(shares) > 1:
             log(f"with the settings of {config.file or 'no configuration file'}:")
-        elsewhere = [path for other, those in shares.values() if other is not config for path in those]
-        reports.append(_lint(tuple(share), config, _import_folders(elsewhere), clock))
+        elsewhere = [path for other, those in shares if other is not config for path in those]
+        reports.append(_lint(share, config, _import_folders(elsewhere), clock))
     return _merged(reports, files)
+
+
+def by_configuration(files: Sequence[str], configs: Configs) -> list[tuple[Config, tuple[str, ...]]]:
+    """The settings that occur, with the files that they hold for."""
+    shares: dict[Path | None, tuple[Config, list[str]]] = {}
+    for path in files:
+        config = configs(os.path.dirname(path))  # noqa: PTH120
+        shares.setdefault(config.file, (config, []))[1].append(path)
+    return [(config, tuple(share)) for config, share in shares.values()]
 
 
 def _lint(files: tuple[str, ...], config: Config, elsewhere: Sequence[Path], clock: _Clock) -> Report:
@@ -76,15 +82,15 @@ def _lint(files: tuple[str, ...], config: Config, elsewhere: Sequence[Path], clo
     reported = selection(config, rules)
     seen = outlook(project, files, rules, folders, jobs, tracing(config, rules), cache)
     prediction = seen.prediction
-    found = f"{len(prediction.findings)} findings, and {len(seen.around)} in code around graphs"
-    clock.lap(f"predicted {len(prediction.modules)} modules: {found}")
+    found = f"{counted(len(prediction.findings), 'finding')}, and {len(seen.around)} in code around graphs"
+    clock.lap(f"predicted {counted(len(prediction.modules), 'module')}: {found}")
     prediction = _suggested(prediction, rules, jobs, cache)
     clock.lap(f"suggested {sum(len(finding.suggestions) for finding in prediction.findings)} ways out")
     if config.confirm:
         settings = replace(config, python=python, jobs=jobs)
         prediction = _confirm(prediction, rules, settings, files, clock.log)
         traced = sum(module.confirmed.verdict != "not-run" for module in prediction.modules)
-        clock.lap(f"traced {traced} of {len(prediction.modules)} modules")
+        clock.lap(f"traced {traced} of {counted(len(prediction.modules), 'module')}")
         prediction = _suggested(prediction, rules, jobs, cache)  # for what the tracer met and nobody predicted
     findings = tuple(finding for finding in (*prediction.findings, *seen.around) if reported(finding))
     silence = Silenced(findings)

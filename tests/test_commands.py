@@ -181,9 +181,20 @@ class TestInstances:
         code, _, said = fxlint("instances", "gone")
         assert (code, said.splitlines()[0]) == (2, "error: gone: no such file or folder")
 
-    def test_the_classes_of_a_notebook(self, fxlint):
-        cell = {"cell_type": "code", "source": "from torch import nn\n\n" + MODEL.partition("\n\n\n")[2]}
-        Path("nb.ipynb").write_text(json.dumps({"nbformat": 4, "metadata": {}, "cells": [cell]}))
+    def test_classes_of_a_notebook_are_told_by_cell(self, fxlint):
+        code = ["from torch import nn", MODEL.partition("\n\n\n")[2]]
+        cells = [{"cell_type": "code", "source": source} for source in code]
+        Path("nb.ipynb").write_text(json.dumps({"nbformat": 4, "metadata": {}, "cells": cells}))
         code, out, said = fxlint("instances", "nb.ipynb")
+        assert out.startswith("nb.ipynb:cell 2:")
         assert '"nb.ipynb::Odd" = "Odd(thing=..., size=...)"' in out
         assert (code, said.splitlines()[-1]) == (1, "1 of 2 classes have an instance")
+
+    def test_each_configuration_has_its_own_lines(self, fxlint):
+        Path("other").mkdir()
+        Path("other/net.py").write_text(MODEL)
+        Path("other/fxlint.toml").write_text("[instances]\n'net.py::Odd' = 'Odd(1, 2)'")
+        code, out, said = fxlint("instances", ".")
+        assert "other/net.py:21: Odd: declared: Odd(1, 2)\n" in out
+        assert f"[tool.fxlint.instances]  # {Path('fxlint.toml').absolute()}\n" in out
+        assert (code, said) == (1, "3 of 4 classes have an instance\n")

@@ -85,6 +85,30 @@ class TestAction:
         assert install["run"].rstrip().endswith('install --quiet "$GITHUB_ACTION_PATH"')
 
 
+def test_github():
+    steps = yaml.safe_load(recipe("github"))["jobs"]["fxlint"]["steps"]
+    (step,) = [step for step in steps if "fxlint" in step["uses"]]
+    assert step["with"].keys() <= TestAction.ACTION["inputs"].keys()
+
+
+def test_code_scanning(work):
+    lint, upload = yaml.safe_load(recipe("code-scanning"))
+    assert shell(lint["run"]).returncode == 0
+    (run,) = json.loads(Path(upload["with"]["sarif_file"]).read_text())["runs"]
+    (result,) = run["results"]
+    place = result["locations"][0]["physicalLocation"]
+    assert (place["artifactLocation"]["uri"], place["region"]["startLine"], result["ruleId"]) == (
+        "src/model.py", 6, "FX120"
+    )  # fmt: skip
+
+
+def test_azure(work):
+    (step,) = yaml.safe_load(recipe("azure"))["steps"]
+    done = shell(step["script"])
+    assert done.returncode == 1
+    assert done.stdout.startswith("##vso[task.logissue type=error;sourcepath=src/model.py;linenumber=6;columnnumber=16")
+
+
 def test_gitlab(work):
     job = yaml.safe_load(recipe("gitlab"))["fxlint"]
     command(work / "bin" / "pip", "true")
@@ -131,6 +155,7 @@ def test_vs_code(work):
     assert told == tuple(map(str, FOUND))
     assert found[pattern["severity"]] == "error"
     assert re.fullmatch(pattern["regexp"], row.replace("(error)", "(warning, unreached)"))
+    assert re.fullmatch(pattern["regexp"], "nb.ipynb:cell 2:3:16: FX120 what (error)")
 
 
 class TestPreCommit:

@@ -56,9 +56,9 @@ def summary_line(report: Report) -> str:
     """What a person reads last: modules by verdict, findings by status."""
     modules = verdicts(report)
     text = (
-        f"{_count(len(report.modules), 'module')} in {_count(report.files, 'file')}: {modules['traces']} trace, "
+        f"{counted(len(report.modules), 'module')} in {counted(report.files, 'file')}: {modules['traces']} trace, "
         f"{modules['fails']} fail, {modules['depends']} depend, {modules['unknown']} unknown; "
-        f"{_count(len(report.findings), 'finding')}"
+        f"{counted(len(report.findings), 'finding')}"
     )
     if report.findings:
         text += f": {', '.join(f'{count} {status}' for status, count in statuses(report).items())}"
@@ -67,5 +67,6 @@ def summary_line(report: Report) -> str:
     return f"{text}; {report.known} in the baseline" if report.known else text
 
 
-def _count(number: int, noun: str) -> str:
+def counted(number: int, noun: str) -> str:
+    """``1 file``, ``2 files``."""
     return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
