@@ -107,7 +107,7 @@ def test_what_cannot_be_linted_is_a_problem_of_the_report():
 def test_the_log_tells_each_stage():
     rows: list[str] = []
     fxlint.check(confirm=False, log=rows.append)
-    assert rows[0].startswith("found 1 files")
+    assert rows[0].startswith("found 1 file ")
 
 
 def test_a_report_is_frozen():
