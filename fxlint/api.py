@@ -53,6 +53,7 @@ def check(
     config: Config | Configs | None = None,
     sources: Mapping[str, str | bytes] | None = None,
     log: Callable[[str], None] | None = None,
+    progress: Callable[[int, int], None] | None = None,
     **settings: Unpack[Settings],
 ) -> Report:
     """Lint files and folders.
@@ -64,6 +65,7 @@ def check(
         sources: files that are held in memory, by path: they are read there and not on disk. Nothing is confirmed then
             unless ``confirm`` or ``config`` say so.
         log: takes one line on each stage when it is done.
+        progress: takes how many modules are traced, of how many.
         settings: what goes before the configuration, as on the command line.
 
     Returns:
@@ -73,6 +75,7 @@ def check(
         fxlint.config.ConfigError: for settings that cannot be used.
     """
     from fxlint.engine import run
+    from fxlint.progress import unseen
     from fxlint.project.buffers import holding
 
     given = [paths] if isinstance(paths, (str, os.PathLike)) else paths
@@ -84,7 +87,7 @@ def check(
     configs = each(given_configs, lambda one: override(one, table, "settings"))
     texts = {path: text.encode() if isinstance(text, str) else text for path, text in (sources or {}).items()}
     with holding(texts):
-        return run(spelled, configs, log or (lambda _: None))
+        return run(spelled, configs, log or (lambda _: None), progress or unseen)
 
 
 def _as_in_toml(value: Any) -> object:

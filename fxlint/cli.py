@@ -272,6 +272,7 @@ def check(
     from fxlint.engine import exit_code
     from fxlint.files import find_files
     from fxlint.fixing import Changes, fixed, stamps, suppressed, write
+    from fxlint.progress import bar
 
     if output_file is not None and not os.path.isdir(output_file.parent):  # noqa: PTH112  # never raises
         raise ConfigError(f"--output-file: there is no folder '{output_file.parent}'")
@@ -296,8 +297,10 @@ def check(
     say = _say_nothing if silent else _say
 
     def lint(held: Mapping[str, bytes]) -> Report:
-        log = say if verbose else None
-        return fxlint.check(paths, config=configs, log=log, sources=held)
+        if verbose or quiet or silent:
+            return fxlint.check(paths, config=configs, log=say if verbose else None, sources=held)
+        with bar(sys.stderr) as progress:
+            return fxlint.check(paths, config=configs, progress=progress, sources=held)
 
     with holding(texts):
         linted = stamps(find_files(paths, configs).paths) if fix or add_noqa is not None else {}

@@ -16,6 +16,7 @@ from fxlint.cells import Cells
 from fxlint.config import Confidence, Config, ConfigError, Configs, common_folder
 from fxlint.files import Files, find_files
 from fxlint.findings import Finding, ModuleReport, Prediction, Problem, Report, Severity
+from fxlint.progress import Progress, unseen
 from fxlint.project.buffers import digest
 from fxlint.project.environment import interpreters, site_packages
 from fxlint.project.index import Project
@@ -37,13 +38,13 @@ Log = Callable[[str], None]
 """Takes one line on the progress of a run."""
 
 
-def run(paths: Sequence[str], configs: Configs, log: Log = lambda _: None) -> Report:
+def run(paths: Sequence[str], configs: Configs, log: Log = lambda _: None, progress: Progress = unseen) -> Report:
     """Lint ``paths``, each file with the settings that hold in its folder, and by the rules that they name.
 
     What cannot be read is a problem in the report, and the rest is linted all the same. Raises ConfigError for settings
     that cannot be used.
     """
-    clock = _Clock(log)
+    clock = _Clock(log, progress)
     files = find_files(paths, configs)
     clock.lap(f"found {counted(len(files.paths), 'file')}")
     reports: list[Report] = []
@@ -88,7 +89,7 @@ def _lint(files: tuple[str, ...], config: Config, elsewhere: Sequence[Path], clo
     clock.lap(f"suggested {sum(len(finding.suggestions) for finding in prediction.findings)} ways out")
     if config.confirm:
         settings = replace(config, python=python, jobs=jobs)
-        prediction = _confirm(prediction, rules, settings, files, clock.log)
+        prediction = _confirm(prediction, rules, settings, files, clock)
         traced = sum(module.confirmed.verdict != "not-run" for module in prediction.modules)
         clock.lap(f"traced {traced} of {counted(len(prediction.modules), 'module')}")
         prediction = _suggested(prediction, rules, jobs, cache)  # for what the tracer met and nobody predicted
@@ -246,11 +247,14 @@ def _config_file(config: Config) -> str:
     return "" if config.file is None else Path(os.path.relpath(config.file)).as_posix()
 
 
-def _confirm(prediction: Prediction, rules: RuleSet, config: Config, files: tuple[str, ...], log: Log) -> Prediction:
+def _confirm(
+    prediction: Prediction, rules: RuleSet, config: Config, files: tuple[str, ...], clock: _Clock
+) -> Prediction:
     """The prediction with the tracer's word on it; what goes wrong here never makes an input unread."""
     from fxlint.confirm import confirm
 
-    confirmed = confirm(prediction, rules, confirm_settings(config, rules, files, log))
+    settings = confirm_settings(config, rules, files, clock.log, clock.progress)
+    confirmed = confirm(prediction, rules, settings)
     problems = tuple(
         problem if problem in prediction.problems else replace(problem, stage="confirm")
         for problem in confirmed.problems
@@ -259,7 +263,11 @@ def _confirm(prediction: Prediction, rules: RuleSet, config: Config, files: tupl
 
 
 def confirm_settings(
-    config: Config, rules: RuleSet, files: tuple[str, ...], log: Log = lambda _: None
+    config: Config,
+    rules: RuleSet,
+    files: tuple[str, ...],
+    log: Log = lambda _: None,
+    progress: Progress = unseen,
 ) -> ConfirmSettings:
     """How to trace, by the settings of a run over ``files``."""
     from fxlint.confirm import ConfirmSettings
@@ -275,6 +283,7 @@ def confirm_settings(
         config=_config_file(config),
         tracing=tracing(config, rules),
         log=log,
+        progress=progress,
     )
 
 
@@ -291,8 +300,9 @@ def interpreter(config: Config) -> str | None:
 class _Clock:
     """Logs what was done and how long it took."""
 
-    def __init__(self, log: Log) -> None:
+    def __init__(self, log: Log, progress: Progress) -> None:
         self.log = log
+        self.progress = progress
         self._since = time.perf_counter()
 
     def lap(self, done: str) -> None:

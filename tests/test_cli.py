@@ -34,6 +34,7 @@ from fxlint.static import Outlook
 from fxlint.tracing import Tracing
 
 MODEL = "def forward(self, x):\n    return len(x)\n"
+INDENTED = MODEL.replace("\n", "\n    ")
 NET = ModuleReport(Root("model.py", "Net", 1, "class"), Predicted("fails"))
 
 
@@ -312,12 +313,36 @@ def test_no_confirm_runs_no_code(stages, fxlint):
     assert stages.confirm_ran
 
 
+def test_no_confirm_starts_no_process_and_runs_no_line_of_the_project(tmp_path):
+    """Whatever Python starts or runs is told to an audit hook."""
+    (tmp_path / "model.py").write_text(f"from torch import nn\n\n\nclass Net(nn.Module):\n    {INDENTED}")
+    program = """if True:
+        import sys
+        def note(event, told):
+            if event in ("subprocess.Popen", "os.fork", "os.posix_spawn", "os.exec"):
+                print("started", event)
+            elif event == "exec" and told[0].co_filename.endswith("model.py"):
+                print("ran the model")
+        sys.addaudithook(note)
+        from fxlint.cli import main
+        main(["model.py", "--output-format", "concise", *sys.argv[1:]])
+    """
+    noted = {}
+    for option in ("--no-confirm", "--confirm"):
+        command = [sys.executable, "-c", program, option]
+        done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, timeout=120, check=False)
+        assert "1 module in 1 file" in done.stderr
+        noted[option] = "started" in done.stdout or "ran the model" in done.stdout
+    assert noted == {"--no-confirm": False, "--confirm": True}
+
+
 def test_the_command_line_goes_before_the_configuration(stages, fxlint):
     Path("fxlint.toml").write_text(
         "timeout = 3\npython = 'no-such-python'\n[instances]\n'model:Net' = 'Net(8)'\n[inputs]\n'model:Net' = '(1,)'\n"
     )
     fxlint("model.py", "--timeout", "5", "--python", sys.executable)
     assert callable(stages.settings.pop("log"))
+    assert callable(stages.settings.pop("progress"))
     assert stages.settings == {
         "python": sys.executable,
         "instances": {"model:Net": ("Net(8)",)},

@@ -141,6 +141,7 @@ class _Collected:
         self._unguarded: list[Problem] = []
         self._known = {module.root.id: module.root for module in prediction.modules}
         self._settings = settings
+        self._done: set[str] = set()
 
     def _spell(self, path: str) -> tuple[str, bool]:
         known = self._linted.get(path)
@@ -158,10 +159,13 @@ class _Collected:
             self._refused[Problem(self._settings.config, f"tracer: {message['problem']}", stage="confirm")] = None
         elif "root" in message:
             self._readings[message["root"]].take(message)
+            if message["kind"] == "ended":
+                self._note_done([message["root"]])
 
     def _failed(self, message: Message) -> None:
         """A file that could not be imported, or took its process down with it."""
         path, place = message["file"], message.get("place")
+        self._note_done(self._roots[path])
         for root in self._roots[path]:
             self._readings[root].fail(message["reason"], place)
             if message.get("error") is not None:
@@ -175,6 +179,10 @@ class _Collected:
             else:
                 reason = f"{reason} ({spelled}:{place['line']})"
         self._problems[path] = Problem(path, f"not traced: {reason}", line, stage="confirm")
+
+    def _note_done(self, roots: Sequence[str]) -> None:
+        self._done.update(roots)
+        self._settings.progress(len(self._done), len(self._readings))
 
     def _refuse(self, message: Message) -> None:
         """A declaration that cannot be used; where it is no expression at all, that is told without torch."""

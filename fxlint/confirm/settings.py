@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from types import MappingProxyType
 
+from fxlint.progress import Progress, unseen
 from fxlint.tracing import STOCK, Tracing
 
 
@@ -24,7 +25,8 @@ class ConfirmSettings:
     is the number of worker processes. ``roots`` are the project's root folders: relative paths in keys start there, and
     modules are importable from there. ``files`` are the linted files as the user spelled them; those of the roots and
     findings count as linted anyway. ``config`` is the file that ``instances`` and ``inputs`` stand in.
-    ``log`` takes a line on what is going on, ``tracing`` is how the project traces.
+    ``log`` takes a line on what is going on, ``progress`` the number of roots that are done and that of all.
+    ``tracing`` is how the project traces.
     """
 
     python: str | None = None
@@ -37,4 +39,5 @@ class ConfirmSettings:
     files: tuple[str, ...] = ()
     config: str = ""
     log: Callable[[str], None] = lambda _: None
+    progress: Progress = unseen
     tracing: Tracing = STOCK
