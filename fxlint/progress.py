@@ -15,8 +15,9 @@ def unseen(done: int, total: int) -> None:
 
 
 @contextmanager
-def bar(stream: TextIO) -> Iterator[Progress]:
-    if not stream.isatty():
+def bar(stream: TextIO | None) -> Iterator[Progress]:
+    """A bar on a stream; Python has none where the descriptor is closed."""
+    if stream is None or not stream.isatty():
         yield unseen
         return
     from rich.console import Console

@@ -23,3 +23,5 @@ def test_on_a_terminal_it_tells_how_many_modules_are_traced(monkeypatch):
 
 def test_there_is_none_elsewhere():
     assert shown_on(io.StringIO()) == ""
+    with bar(None) as progress:
+        progress(3, 7)
