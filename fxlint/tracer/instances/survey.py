@@ -7,7 +7,8 @@ its configuration is looked for in up to ``MAX_CONFIGURATIONS`` that differ in t
 
 A batch is a JSON object like those of ``jobs.py`` with "task": "survey" and three more parts: "wanted", a list of
 {"file": real path, "qualname", "conditions": [expression, ...]}, also for classes of other files; "sources", paths of
-texts that may show how to make instances; "budget" in seconds.
+texts that may show how to make instances; "budget" in seconds of processor time, so that other load does not change
+what is found.
 
 Answers are messages {"file", "kind": "found", "class": [real path, qualname], "text", "how", "rank", "device",
 "seconds", "answers": truth values of the conditions}, {"file", "kind": "none", "class", "reason"}, {"file", "kind":
@@ -83,6 +84,10 @@ class _State:
     """The id of the file that is being imported."""
     torch: list[str] = field(default_factory=list)
     """The modules of torch that importing the files loads."""
+    spent: float = 0.0
+    """Processor time of the processes that have ended, in seconds."""
+    spends: float = 0.0
+    """That of the running one, when it last said so."""
     heard: float = 0.0
     """When the parent was last told that all is well."""
 
@@ -91,7 +96,6 @@ def run_survey(batch: Mapping[str, Any], send: Send, orphaned: Callable[[], bool
     """Do a batch. What takes the process down is not tried again in the next one."""
     user = UserCode(batch["interest"])
     state = _State()
-    deadline = time.monotonic() + batch["budget"]
     files = batch["files"]
 
     def on_message(message: Message) -> None:
@@ -100,6 +104,7 @@ def run_survey(batch: Mapping[str, Any], send: Send, orphaned: Callable[[], bool
             state.torch = message["modules"]
         elif kind == "trying":
             state.tried.add(message["text"])
+            state.spends = message["spent"]
             state.importing = message.get("file")
             if time.monotonic() > state.heard + 1:
                 state.heard = time.monotonic()
@@ -118,7 +123,7 @@ def run_survey(batch: Mapping[str, Any], send: Send, orphaned: Callable[[], bool
             state.told.add(tuple(message["class"]))
             send({"file": files[0]["id"], **message})
 
-    work = partial(_survey, batch, user, state, deadline)
+    work = partial(_survey, batch, user, state)
     if not CAN_FORK:
         work(on_message)
     for _ in range(MAX_RESTARTS if CAN_FORK else 0):
@@ -126,7 +131,8 @@ def run_survey(batch: Mapping[str, Any], send: Send, orphaned: Callable[[], bool
         ending = supervised(work, on_message, limits, user.is_user, orphaned)
         if state.importing is not None and ending.kind != "done":
             send({"file": state.importing, "kind": "unimported", "reason": f"importing it {ending.what}"})
-        if ending.kind == "done" or time.monotonic() > deadline:
+        state.spent += state.spends
+        if ending.kind == "done" or state.spent > batch["budget"]:
             break
     for name in state.torch:  # once here, and not again in every process that traces some of these files
         with contextlib.suppress(Exception):
@@ -135,16 +141,16 @@ def run_survey(batch: Mapping[str, Any], send: Send, orphaned: Callable[[], bool
         send({"file": spec["id"], "kind": "done"})
 
 
-def _survey(batch: Mapping[str, Any], user: UserCode, state: _State, deadline: float, send: Send) -> None:
-    _Survey(batch, user, state, deadline, send).run()
+def _survey(batch: Mapping[str, Any], user: UserCode, state: _State, send: Send) -> None:
+    _Survey(batch, user, state, send).run()
 
 
 class _Survey:
-    def __init__(self, batch: Mapping[str, Any], user: UserCode, state: _State, deadline: float, send: Send) -> None:
+    def __init__(self, batch: Mapping[str, Any], user: UserCode, state: _State, send: Send) -> None:
         self._batch = batch
         self._user = user
         self._state = state
-        self._deadline = deadline
+        self._started = time.process_time()
         self._send = send
         self._conditions: dict[Key, list[Any]] = {
             (one["file"], one["qualname"]): [_compiled(text) for text in one["conditions"]] for one in batch["wanted"]
@@ -180,7 +186,7 @@ class _Survey:
             text = f"import {spec['file']}"
             if text in self._state.tried:
                 continue
-            self._send({"kind": "trying", "text": text, "allow": self._batch["seconds"], "file": spec["id"]})
+            self._say_trying(text, self._batch["seconds"], spec["id"])
             sys.argv = [spec["file"]]
             try:
                 module = load_module(spec["file"], spec["module"], spec["sys_path"], spec["package"])
@@ -217,7 +223,14 @@ class _Survey:
         return key is not None and key not in self._state.found
 
     def _is_over(self) -> bool:
-        return time.monotonic() > self._deadline
+        return bool(self._state.spent + self._spent() > self._batch["budget"])
+
+    def _spent(self) -> float:
+        return time.process_time() - self._started
+
+    def _say_trying(self, text: str, allow: float, file: Any = None) -> None:
+        """Whoever reads this knows what took the process down."""
+        self._send({"kind": "trying", "text": text, "allow": allow, "file": file, "spent": self._spent()})
 
     # ---- the strategies
 
@@ -280,7 +293,7 @@ class _Survey:
         mark = f"synthesise {name_of(cls)} {fixed}"
         if key is None or mark in self._state.tried:
             return
-        self._send({"kind": "trying", "text": mark, "allow": SILENT_SECONDS})
+        self._say_trying(mark, SILENT_SECONDS)
         try:
             made = synthesise(cls, self._context, fixed)
         except Exception as error:  # what a class of the user's does when it is looked at costs that class only
@@ -345,9 +358,9 @@ class _Survey:
 
     def _build(self, text: str, seconds: float, guess: bool) -> Any:
         """The value of an expression. Raises what it raises; CannotUseError for what is no Exception."""
-        self._send({"kind": "trying", "text": text, "allow": SILENT_SECONDS})
+        self._say_trying(text, SILENT_SECONDS)
         for device in DEVICES:
-            started = time.monotonic()
+            started = time.process_time()
             try:
                 with _alarm(seconds), on_device(device), seeded():
                     made = evaluate(text)
@@ -358,7 +371,7 @@ class _Survey:
                 continue
             except BaseException as error:
                 raise CannotUseError(f"{type(error).__name__} while it was built") from error
-            self._last_device, self._last_seconds = device, time.monotonic() - started
+            self._last_device, self._last_seconds = device, time.process_time() - started
             return made
         raise CannotUseError(text)
 
