@@ -18,6 +18,7 @@ from fxlint.predict.values import (
     REAL_TENSOR,
     TRUE,
     Class,
+    Const,
     External,
     Instance,
     Sequence,
@@ -43,8 +44,10 @@ _CONTEXTS: Final = frozenset(
 
 
 def asked_for_none(vm: Machine, asked: Traced, node: ast.AST) -> None:
-    """``asked is None``: an input may be, what is computed from one hardly ever is."""
-    origin = asked.origin
+    """``asked is None``: an input may be, unless its default is another; what is computed from one hardly ever is."""
+    origin, default = asked.origin, asked.default
+    if isinstance(default, Tensor) or (isinstance(default, Const) and default.value is not None):
+        return
     if origin is not None and origin.kind == "input" and origin.parent is None:
         vm.note("silent.none", node, origin=origin)
 

@@ -455,8 +455,9 @@ def _try(vm: Machine, frame: Frame, node: ast.Try) -> bool:
     finally:
         del vm.frames[frames:]
         del vm.handlers[handlers:]
-    if handler.swallows:
-        vm.note("silent.swallowed", node.handlers[0].type or node.handlers[0])
+    ends = next((one for one in node.handlers if not isinstance(one.body[-1], ast.Raise)), None)
+    if handler.swallows and ends is not None:
+        vm.note("silent.swallowed", ends.type or ends)
     if unwound:
         del vm.guards[guards:]
         falls = _handlers(vm, frame, node)

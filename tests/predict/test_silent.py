@@ -35,6 +35,18 @@ def test_what_is_right_has_no_warning(warnings, line):
     assert warnings(f"def forward(self, x):\n    {line}\n") == []
 
 
+def test_an_input_whose_default_is_no_none_is_not_none(warnings):
+    body = "    return x if y is None else x + y\n"
+    assert warnings(f"def forward(self, x, y=1):\n{body}") == []
+    assert warnings(f"def forward(self, x, y=None):\n{body}") == ["silent.none"]
+
+
+def test_a_handler_that_raises_again_swallows_nothing(warnings):
+    body = "def forward(self, x):\n    try:\n        n = int(x.size(0))\n    except Exception:\n        "
+    assert warnings(f"{body}n = 1\n    return x * n\n") == ["silent.swallowed"]
+    assert warnings(f"{body}self.n = 1\n        raise\n    return x * n\n") == []
+
+
 def test_what_fails_for_certain_has_no_graph_that_could_be_wrong(warnings):
     body = "def forward(self, x, y=None):\n    if y is None:\n        y = x\n"
     assert warnings(f"{body}    return range(x.shape[0])\n") == []
