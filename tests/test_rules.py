@@ -107,7 +107,7 @@ PROVED_OTHERWISE = {
     "functional_dropout": "graphs", "subclass_of_a_layer": "graphs", "auxiliary_result": "graphs",
     "generation": "graphs", "output_doubled": "graphs",
     "in_place_product": "event", "checkpointed_block": "event", "printed": "event", "name_from_a_size": "event",
-    "skip_connection": "event", "manager_that_is_an_object": "event",
+    "input_follows_the_model": "event", "skip_connection": "event", "manager_that_is_an_object": "event",
     "weight_normalised_by_a_hook": "graphs",
 }  # fmt: skip
 """Bad examples of graphs that differ in what no call with example inputs shows: how it is known."""

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import collections
 import contextlib
+import inspect
 import itertools
 import random
 import re
 import sys
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import asdict, dataclass
+from functools import partial
 from types import ModuleType
 from typing import Any
 
@@ -58,13 +60,13 @@ def beside(
         found = [pair.compared(mode, number, one) for mode in MODES for number, one in enumerate(given)]
         if all(one is None for one in found):
             raise _CannotCompareError("it raises on copies of the inputs that it took")
-        changes = (change for event, change in _CHANGES.items() if event in root.get("silent", ()))
+        changes = (change for event in root.get("silent", ()) for change in _CHANGES.get(event, ()))
         found += [pair.changed(change, given[0]) for change in dict.fromkeys(changes)]
     except (_CannotCompareError, CannotBuildError) as error:
         return _message(reason=str(error))
     except Exception as error:
         return _message(reason=f"running it raised {told_in_a_line(error, user)}")
-    differences = [difference for one in found for difference in one or ()]
+    differences = dict.fromkeys(difference for one in found for difference in one or ())
     return _message([told(inputs) for inputs in given], [*pair.left_by_tracing(), *differences])
 
 
@@ -128,6 +130,8 @@ class _Pair:
         self._traced = done.traced
         self._traced_root = root
         self._tried = _copy(original)
+        parameters = inspect.signature(original.forward).parameters.values()
+        self._keywords = frozenset(one.name for one in parameters if one.kind is one.KEYWORD_ONLY)
 
     def inputs(self, declared: str | None, module: ModuleType) -> list[Given]:
         """Those that are declared, else what the module takes; another size of them where it takes one."""
@@ -151,7 +155,8 @@ class _Pair:
     def _accepts(self, inputs: Given) -> bool:
         try:
             with torch.no_grad():
-                self._tried.eval()(**pytree.tree_map(lambda value: _leaf(value, False), self._call(inputs)))
+                given = pytree.tree_map(lambda value: _leaf(value, False), self._call(inputs))
+                _called(self._tried.eval(), given, self._keywords)
         except Exception:
             return False
         return True
@@ -175,7 +180,7 @@ class _Pair:
         else:
             return None
         traced = copied(self._traced) or self._traced  # a graph that is no valid code cannot be copied
-        got = _run(traced.train(mode == "train"), arguments, by_name=False, backward=backward)
+        got = _run(traced.train(mode == "train"), arguments, frozenset(), backward)
         if got.error is not None:
             message = " ".join(message_of(got.error).split())
             return [Difference("error", mode, number, f"{type(got.error).__name__}: {message[:200]}")]
@@ -192,19 +197,19 @@ class _Pair:
         said, _ = change(original), change(traced)
         dtype = next((one.dtype for one in original.parameters() if one.is_floating_point()), torch.get_default_dtype())
         arguments = pytree.tree_map(lambda value: _as_is(value, dtype), self._call(inputs))
-        expected = _run(original, arguments, by_name=True, backward=False)
+        expected = _run(original, arguments, self._keywords, backward=False)
         if expected.error is not None:
             return None
-        got = _run(traced, arguments, by_name=False, backward=False)
+        got = _run(traced, arguments, frozenset(), backward=False)
         if got.error is None and same(expected.outputs, got.outputs):
             return []
         return [Difference("outputs", "eval", 0, said)]
 
     def _run_original(self, mode: str, arguments: Mapping[str, Any], backward: bool) -> _Run:
-        return _run(_copy(self._original).train(mode == "train"), arguments, by_name=True, backward=backward)
+        return _run(_copy(self._original).train(mode == "train"), arguments, self._keywords, backward)
 
 
-def _other_buffers(module: torch.nn.Module) -> str:
+def _other_buffers(module: torch.nn.Module, more: int) -> str:
     """As ``load_state_dict`` would."""
     for name, buffer in _buffers(module):
         if name.startswith("_tensor_constant"):
@@ -212,7 +217,7 @@ def _other_buffers(module: torch.nn.Module) -> str:
         if buffer.dtype is torch.bool:
             buffer.logical_not_()
         else:
-            buffer.add_(1)
+            buffer.add_(more)
     return "with other values in the buffers"
 
 
@@ -221,10 +226,12 @@ def _double(module: torch.nn.Module) -> str:
     return "after double()"
 
 
-_CHANGES: dict[str, Callable[[torch.nn.Module], str]] = {
-    "silent.buffer": _other_buffers,
-    "silent.computed": _other_buffers,
-    "silent.device": _double,
+_BUFFERS = (partial(_other_buffers, more=1), partial(_other_buffers, more=100))
+"""A small number may be an index, a large one passes a threshold."""
+_CHANGES: dict[str, tuple[Callable[[torch.nn.Module], str], ...]] = {
+    "silent.buffer": _BUFFERS,
+    "silent.computed": _BUFFERS,
+    "silent.device": (_double,),
 }
 """What a graph may have missed shows only after a change: by event, what to do to the module and to its graph."""
 
@@ -280,8 +287,14 @@ def _listed(names: list[str]) -> str:
     return ", ".join(names[:MAX_NAMES]) + more
 
 
-def _run(module: torch.nn.Module, arguments: Mapping[str, Any], by_name: bool, backward: bool) -> _Run:
-    """Call the module, ``backward`` too. A traced module takes the arguments by their order."""
+def _called(module: torch.nn.Module, given: Mapping[str, Any], keywords: frozenset[str]) -> Any:
+    """Arguments go by their order, which hooks count on, but for those that only go by name; of a graph none does."""
+    named = {name: value for name, value in given.items() if name in keywords}
+    return module(*(value for name, value in given.items() if name not in keywords), **named)
+
+
+def _run(module: torch.nn.Module, arguments: Mapping[str, Any], keywords: frozenset[str], backward: bool) -> _Run:
+    """Call the module, ``backward`` too."""
     given = pytree.tree_map(lambda value: _leaf(value, backward), dict(arguments))
     leaves = [leaf for leaf in pytree.tree_flatten(given)[0] if isinstance(leaf, torch.Tensor)]
     before = _state(module)
@@ -290,7 +303,7 @@ def _run(module: torch.nn.Module, arguments: Mapping[str, Any], by_name: bool, b
         # a leaf that needs gradients cannot be changed in place, which forward may mean to do
         called = pytree.tree_map(lambda value: value * 1 if _differentiable(value) else value, given)
         with contextlib.nullcontext() if backward else torch.no_grad():
-            outputs = module(**called) if by_name else module(*called.values())
+            outputs = _called(module, called, keywords)
         gradients = _gradients(module, leaves, outputs)
     except Exception as error:
         return _Run(error)
