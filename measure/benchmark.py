@@ -24,7 +24,7 @@ import fxlint
 
 LINES = 1000
 PARTS = (8, 4, 2, 1)
-FXLINT = (sys.executable, "-m", "fxlint", "--no-confirm", "--quiet")
+FXLINT = (sys.executable, "-m", "fxlint", "--no-confirm", "--no-cache", "--quiet")
 
 
 @dataclass(frozen=True)
