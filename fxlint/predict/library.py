@@ -74,6 +74,7 @@ _EXCEPTIONS: Final = frozenset(
     if isinstance(found, type) and issubclass(found, BaseException)
 )
 RETURNED: Final = "fxlint.returned"  # a function that a library function has returned; its expression says which
+INNER: Final = "function"  # what that one was made from, and calls
 
 
 # -- dispatch ---------------------------------------------------------------------------------------------------------
@@ -255,8 +256,9 @@ def measured(
         if args.may_hold_traced():
             return MAYBE
         silent.called(vm, name, node)
-        if outcome.value == "numpy" and any(isinstance(arg, Sequence) or _is_array(arg) for arg in args.positional):
-            return Instance(External(ARRAY), open=True, expression=name)
+        made = _made_from(name, outcome, args)
+        if made is not None:
+            return made
         result = _plain(name, outcome, constant_self)
         return silent.derived(vm, args.values(), node) if result is REAL_TENSOR else result
     if name.startswith("logging."):
@@ -285,6 +287,15 @@ def outcome_of(
         return _plain(name, outcome, constant_self)
     vm.unresolvable(name, node)
     return vm.assumed(node, first_traced(args))
+
+
+def _made_from(name: str, outcome: calltable.Outcome, args: Arguments) -> Instance | None:
+    """The result where it is of a kind that the arguments decide: an array of numpy, a function around another one."""
+    if outcome.value == "numpy" and any(isinstance(value, Sequence) or _is_array(value) for value in args.positional):
+        return Instance(External(ARRAY), open=True, expression=name)
+    if outcome.value == "function" and args.positional and isinstance(args.positional[0], (Function, Bound, Decorated)):
+        return Instance(External(RETURNED), arguments={INNER: args.positional[0]}, expression=f"{name}()")
+    return None
 
 
 def _plain(name: str, outcome: calltable.Outcome, constant_self: bool) -> Value:
@@ -396,6 +407,9 @@ def call_object(vm: Machine, frame: Frame, callee: Instance, args: Arguments, no
             return vm.traced(node, first_traced(args))
         return REAL_TENSOR
     if callee.cls.name == RETURNED:
+        inner = callee.arguments.get(INNER)
+        if inner is not None and calltable.call(callee.expression, [0], release=vm.facts.release).result == "node":
+            return calls.call(vm, frame, inner, args, node)
         return measured(vm, callee.expression, args, node)
     return MAYBE if args.may_hold_traced() else UNKNOWN
 

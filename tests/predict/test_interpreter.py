@@ -2239,6 +2239,13 @@ class TestTheTextOfAProxy:
         check(tmp_path, forward(body), "traces")
 
 
+def test_a_function_that_torch_makes_of_another_one_calls_it(tmp_path):
+    body = "return torch.amp.custom_fwd(self.choose, device_type='cpu')(x)"
+    source = forward(body) + "\n    def choose(self, x):\n        return x if x.sum() > 0 else -x  # error\n"
+    check(tmp_path, source, "fails")
+    check(tmp_path, forward("return torch.vmap(lambda y: y)(x)  # error"), "fails")
+
+
 def test_an_object_that_is_asked_for_an_index_is_probably_a_list(tmp_path):
     source = forward("return x * self.sizes.index(x.shape[0])  # maybe", init="self.sizes = sizes")
     assert check(tmp_path, source.replace("(self):", "(self, sizes):"), "depends").first
