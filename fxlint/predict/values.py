@@ -22,6 +22,8 @@ if TYPE_CHECKING:
     from fxlint.predict.scopes import ModuleScope, Scope
 
 MAX_OPTIONS: Final = 6
+MAX_FUNCTIONS: Final = 48
+"""The functions of a dispatch table, all of which are looked at where one is picked by a name that is not known."""
 PROXY: Final = "torch.fx.proxy.Proxy"
 PROXY_TEXT: Final = "Proxy(...)"
 """What stands where a Proxy was made into text, which is its name in the graph."""
@@ -445,6 +447,10 @@ def options(value: Value) -> list[Value]:
     return value.options if isinstance(value, Union) else [value]
 
 
+_CALLED: Final = (Instance, Partial)
+"""What is worth knowing beside something unknown, since layers are called."""
+
+
 def join(first: Value, second: Value, likely: Value | None = None) -> Value:
     """The least value that covers both. ``likely`` says which of the two the default configuration takes."""
     if first is second:
@@ -462,10 +468,11 @@ def join(first: Value, second: Value, likely: Value | None = None) -> Value:
         return merged[0]
     if len(merged) > MAX_OPTIONS:
         merged = list(_one_of_each_class(merged))
-    if any(isinstance(option, Unknown) for option in merged) or len(merged) > MAX_OPTIONS:
+    most = MAX_FUNCTIONS if all(isinstance(option, Function) for option in merged) else MAX_OPTIONS
+    if any(isinstance(option, Unknown) for option in merged) or len(merged) > most:
         traced = next((option for option in merged if isinstance(option, Traced)), None)
-        if traced is None and len(merged) <= MAX_OPTIONS and all(isinstance(o, (Instance, Unknown)) for o in merged):
-            known = [option for option in merged if isinstance(option, Instance)]
+        if traced is None and len(merged) <= MAX_OPTIONS and all(isinstance(o, (*_CALLED, Unknown)) for o in merged):
+            known = [option for option in merged if isinstance(option, _CALLED)]
             rest = _unknown_of([option for option in merged if isinstance(option, Unknown)], None)
             if known and not rest.maybe:
                 if isinstance(likely, Unknown):

@@ -2246,6 +2246,18 @@ def test_a_function_that_torch_makes_of_another_one_calls_it(tmp_path):
     check(tmp_path, forward("return torch.vmap(lambda y: y)(x)  # error"), "fails")
 
 
+def test_all_functions_of_a_dispatch_table_are_looked_at(tmp_path):
+    plain = "".join(f"def f{number}(x):\n    return x + {number}\n" for number in range(9))
+    extra = plain + "def choose(x):\n    return x if x.sum() > 0 else -x  # maybe\n"
+    extra += f"TABLE = {{{', '.join(f'{n}: f{n}' for n in range(9))}, 9: choose}}\n"
+    extra += "LAYERS = {'a': nn.ReLU}\n"
+    init = "self.steps = []\nfor name in names:\n"
+    init += "    self.steps.append(partial(TABLE[name]) if name in TABLE else LAYERS.get(name, missing)())"
+    source = forward("for step in self.steps:\n    x = step(x)\nreturn x", init, extra=extra)
+    source = "from functools import partial\n" + source.replace("(self):", "(self, names, missing):")
+    check(tmp_path, source, "depends")
+
+
 def test_an_object_that_is_asked_for_an_index_is_probably_a_list(tmp_path):
     source = forward("return x * self.sizes.index(x.shape[0])  # maybe", init="self.sizes = sizes")
     assert check(tmp_path, source.replace("(self):", "(self, sizes):"), "depends").first
