@@ -323,9 +323,9 @@ def _run_or_recall(
     state = memo.visible(vm, function, values)
     # A function's own scope tells closures apart; what a raise does depends on whether the path is guarded, what the
     # default configuration cannot do on whether the path is its own, and where tracing stops in a package that is not
-    # linted, on who has called into it.
-    unlikely = vm.tracing and vm.unlikely > 0
-    path = (vm.tracing, bool(vm.guards), unlikely, vm.foreign is None or function.module.index.linted, same_code)
+    # linted, on who has called into it. The usual object is in training mode.
+    unlikely, usual = vm.tracing and vm.unlikely > 0, vm.tracing and vm.usual
+    path = (vm.tracing, bool(vm.guards), unlikely, usual, vm.foreign is None or function.module.index.linted, same_code)
     place = (id(function.node), id(function.scope), known, path, state.key)
     summary = vm.summaries.get(place)
     if summary is not None and not (vm.handlers and summary.throws):

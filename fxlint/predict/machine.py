@@ -45,6 +45,7 @@ MAX_DEPTH: Final = 60
 MAX_STEPS: Final = 120_000
 MAX_STEPS_ASIDE: Final = 1_500
 MAX_STEPS_ASIDE_LINTED: Final = 6_000
+IN_TRAINING: Final = Unknown(likely=TRUE)
 
 
 class PathEnd(Exception):
@@ -143,7 +144,7 @@ class Machine:
         self.built = 0  # steps that have gone into constructors of modules
         self.root: Instance | None = None
         self.root_module: ModuleScope | None = None
-        self.training = Unknown(likely=TRUE)
+        self.usual = False  # the options and modes of the root are those of an object as the code makes it
         self.unresolved: dict[str, tuple[SourceFile, ast.AST]] = {}
         self.summaries: dict[Hashable, Summary] = {}
         self.instances: dict[Hashable, tuple[Instance, Arguments]] = {}
@@ -173,6 +174,7 @@ class Machine:
         self.steps = self.built = 0
         self.limit = self.budget = MAX_STEPS
         self.tracing = False
+        self.usual = False
         self.foreign = None
 
     def begin(self) -> None:
@@ -259,6 +261,11 @@ class Machine:
     @property
     def frame(self) -> Frame:
         return self.frames[-1]
+
+    @property
+    def training(self) -> Value:
+        """The mode of the modules: a new object is in training mode."""
+        return TRUE if self.usual else IN_TRAINING
 
     # -- events -------------------------------------------------------------------------------------------------
 

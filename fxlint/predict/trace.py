@@ -47,13 +47,14 @@ class Run:
 def trace_root(vm: Machine, root: RootValue, usual: bool = False) -> Run:
     """Trace a root abstractly. Never raises: what the interpreter cannot do makes the verdict unknown.
 
-    ``usual``: with the options of its constructor as the linted code gives them.
+    ``usual``: with the options of its constructor as the linted code gives them, and in training mode, as a new object.
     """
     vm.reset()
+    vm.usual = usual
     reason: str | None = None
     try:
         if isinstance(root.value, Class):
-            reason = _trace_class(vm, root.value, vm.told.concrete_args_of(root.root), usual)
+            reason = _trace_class(vm, root.value, vm.told.concrete_args_of(root.root))
         elif isinstance(root.value, Instance):
             reason = _trace_object(vm, root.value, root)
         else:
@@ -105,9 +106,9 @@ def _trace_object(vm: Machine, instance: Instance, root: RootValue) -> str | Non
 # -- the instance -----------------------------------------------------------------------------------------------------
 
 
-def _trace_class(vm: Machine, cls: Class, concrete_args: str | None, usual: bool = False) -> str | None:
+def _trace_class(vm: Machine, cls: Class, concrete_args: str | None) -> str | None:
     classes.resolve_bases(vm, cls)
-    vm.root = instance = _instance(vm, cls, usual)
+    vm.root = instance = _instance(vm, cls)
     instance.registered = True
     vm.root_module = None
     forward = classes.find(vm, cls, "forward")
@@ -124,10 +125,10 @@ def _trace_class(vm: Machine, cls: Class, concrete_args: str | None, usual: bool
     return _trace_function(vm, forward, function, instance, concrete_args)
 
 
-def _instance(vm: Machine, cls: Class, usual: bool) -> Instance:
+def _instance(vm: Machine, cls: Class) -> Instance:
     """An object of the class, built with arguments that are not known; defaults are what they probably are.
 
-    Options of the ``usual`` object are what the linted code gives.
+    Options of the usual object are what the linted code gives.
     """
     instance = Instance(cls, open=not cls.complete, expression=cls.name)
     frame = Frame(Scope(cls.module), None, None)
@@ -136,10 +137,10 @@ def _instance(vm: Machine, cls: Class, usual: bool) -> Instance:
     with vm.untraced():
         try:
             if isinstance(init, Function):
-                calls.run_function(vm, init, _unknown_arguments(vm, init, instance, usual), cls.node)
+                calls.run_function(vm, init, _unknown_arguments(vm, init, instance), cls.node)
                 inner = init.wrapped
                 if isinstance(inner, Function) and not instance.attributes:  # it is called in a way that is not seen
-                    calls.run_function(vm, inner, _unknown_arguments(vm, inner, instance, usual), cls.node)
+                    calls.run_function(vm, inner, _unknown_arguments(vm, inner, instance), cls.node)
             elif init is not None:
                 calls.call(vm, frame, init, Arguments([instance], extra=UNKNOWN), cls.node)
             else:
@@ -153,14 +154,14 @@ def _instance(vm: Machine, cls: Class, usual: bool) -> Instance:
     return instance
 
 
-def _unknown_arguments(vm: Machine, function: Function, receiver: Instance, usual: bool) -> dict[str, Value]:
+def _unknown_arguments(vm: Machine, function: Function, receiver: Instance) -> dict[str, Value]:
     assert isinstance(receiver.cls, Class)
     given = sites.layers_given(vm, receiver.cls, function)
     parameters = function.node.args
     named = [*parameters.posonlyargs, *parameters.args]
     optional = (parameter.arg for parameter in named[len(named) - len(function.defaults) :])
     own = {**dict(zip(optional, function.defaults, strict=True)), **function.keyword_defaults}
-    known = {n: defaults.given(vm, receiver.cls, function, n, v) for n, v in own.items() if usual}
+    known = {n: defaults.given(vm, receiver.cls, function, n, v) for n, v in own.items() if vm.usual}
     variables: dict[str, Value] = {named[0].arg: receiver} if named else {}
     for name in (parameter.arg for parameter in (*named[1:], *parameters.kwonlyargs)):
         variables[name] = known.get(name) or Unknown(likely=own.get(name) or given.get(name))

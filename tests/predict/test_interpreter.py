@@ -2305,7 +2305,7 @@ def test_layers_that_are_given_in_other_files(tmp_path):
 
 def test_a_filter_asks_for_the_truth_of_each_of_several_possible_lists(tmp_path):
     body = "if self.training:\n    y = (x, 1)\nelse:\n    y = (x,)\nreturn list(filter(lambda p: p, y))  # maybe"
-    check(tmp_path, forward(body), "depends")
+    check(tmp_path, forward(body), "fails")
 
 
 def test_containers_that_are_filled_by_those_who_make_them_are_objects_of_their_own(tmp_path):
@@ -2459,6 +2459,17 @@ class TestOptionsThatTheCodeGives:
         net = Net(2, 1024)
         """
         check(tmp_path, source, "traces")
+
+    def test_a_new_module_is_in_training_mode(self, tmp_path):
+        source = """
+        def drop(x, training):
+            return x[: len(x)] if training else x  # maybe
+
+        class Net(nn.Module):
+            def forward(self, x):
+                return drop(x, self.training)
+        """
+        assert check(tmp_path, source, "fails").depends_on == ("training",)
 
     def test_a_flag_may_be_set_either_way(self, tmp_path):
         source = """
