@@ -5,7 +5,8 @@ from __future__ import annotations
 import os
 import shutil
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -17,7 +18,7 @@ from fxlint.config import Confidence, Config, ConfigError, Configs, common_folde
 from fxlint.files import Files, find_files
 from fxlint.findings import Finding, ModuleReport, Prediction, Problem, Report, Severity
 from fxlint.progress import Progress, unseen
-from fxlint.project.buffers import digest
+from fxlint.project.buffers import content, digest
 from fxlint.project.environment import interpreters, site_packages
 from fxlint.project.index import Project
 from fxlint.project.naming import module_name
@@ -81,6 +82,7 @@ def _lint(files: tuple[str, ...], config: Config, elsewhere: Sequence[Path], clo
         return known
     rules = load_rules(config.rules)
     reported = selection(config, rules)
+    read = _digests(files) if config.confirm else {}
     seen = outlook(project, files, rules, folders, jobs, tracing(config, rules), cache)
     prediction = seen.prediction
     found = f"{counted(len(prediction.findings), 'finding')}, and {len(seen.around)} in code around graphs"
@@ -90,6 +92,7 @@ def _lint(files: tuple[str, ...], config: Config, elsewhere: Sequence[Path], clo
     if config.confirm:
         settings = replace(config, python=python, jobs=jobs)
         prediction = _confirm(prediction, rules, settings, files, clock)
+        prediction = replace(prediction, problems=(*prediction.problems, *_saved_since(read)))
         traced = sum(module.confirmed.verdict != "not-run" for module in prediction.modules)
         clock.lap(f"traced {traced} of {counted(len(prediction.modules), 'module')}")
         prediction = _suggested(prediction, rules, jobs, cache)  # for what the tracer met and nobody predicted
@@ -245,6 +248,22 @@ def _slips(prediction: Prediction, config: Config, files: Sequence[str]) -> tupl
 def _config_file(config: Config) -> str:
     """The configuration file as seen from here; empty where there is none."""
     return "" if config.file is None else Path(os.path.relpath(config.file)).as_posix()
+
+
+def _digests(files: Iterable[str]) -> dict[str, str]:
+    """Of the files that can be read."""
+    found = {}
+    for path in files:
+        with suppress(OSError, ValueError):
+            found[path] = digest(content(path))
+    return found
+
+
+def _saved_since(read: Mapping[str, str]) -> list[Problem]:
+    """What was traced in these files may not be what was predicted: they were read twice, and have changed."""
+    now = _digests(read)
+    told = "it was saved between prediction and tracing: what is said of the tracer may be about other lines"
+    return [Problem(path, told, stage="confirm") for path, seen in read.items() if now.get(path, seen) != seen]
 
 
 def _confirm(

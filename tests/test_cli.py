@@ -336,6 +336,16 @@ def test_no_confirm_starts_no_process_and_runs_no_line_of_the_project(tmp_path):
     assert noted == {"--no-confirm": False, "--confirm": True}
 
 
+def test_a_file_that_is_saved_before_it_is_traced_is_told(stages, fxlint, monkeypatch):
+    def confirm(prediction, rules, settings):
+        Path("model.py").write_text(f"# another line\n{MODEL}")
+        return prediction
+
+    assert fxlint("model.py")[2].count("warning: model.py: it was saved") == 0
+    monkeypatch.setattr("fxlint.confirm.confirm", confirm)
+    assert fxlint("model.py")[2].count("warning: model.py: it was saved between prediction and tracing") == 1
+
+
 def test_the_command_line_goes_before_the_configuration(stages, fxlint):
     Path("fxlint.toml").write_text(
         "timeout = 3\npython = 'no-such-python'\n[instances]\n'model:Net' = 'Net(8)'\n[inputs]\n'model:Net' = '(1,)'\n"
