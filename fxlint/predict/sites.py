@@ -156,29 +156,22 @@ def evaluated(vm: Machine, module: ModuleScope, node: ast.expr, variables: dict[
             return UNKNOWN
 
 
-def _layer(vm: Machine, module: ModuleScope, node: ast.Call, names_known: bool = True) -> Instance | None:
-    """The module that the argument makes; of the local names in it only modules and lists of them are known."""
-    value = evaluated(vm, module, node, _layers(vm, module, node) if names_known else {})
+def _layer(vm: Machine, module: ModuleScope, node: ast.Call, lists: bool = True) -> Instance | None:
+    """The module that the argument makes; of the local names in it only lists of modules are known."""
+    value = evaluated(vm, module, node, _lists(vm, module, node) if lists else {})
     return value if isinstance(value, Instance) and classes.is_module(vm, value) else None
 
 
-def _layers(vm: Machine, module: ModuleScope, node: ast.Call) -> dict[str, Value]:
-    """The modules and lists of modules among the arguments, by name."""
+def _lists(vm: Machine, module: ModuleScope, node: ast.Call) -> dict[str, Value]:
+    """The lists of modules among the arguments, by name."""
     given = [part.value if isinstance(part, ast.Starred) else part for part in node.args]
     found: dict[str, Value] = {}
     for name in (part.id for part in given if isinstance(part, ast.Name)):
-        held = _all_layers(vm, module, of(module).held.get(name, [])[-MAX_LAYERS:])
-        assigned = [] if held else _all_layers(vm, module, of(module).assigned.get(name, [])[:MAX_LAYERS])
-        if held:
-            found[name] = Sequence("list", [], join_all(held))
-        elif assigned:
-            found[name] = join_all(assigned)
+        made = [_layer(vm, module, call, lists=False) for call in of(module).held.get(name, [])[-MAX_LAYERS:]]
+        layers = [layer for layer in made if layer is not None]
+        if layers:
+            found[name] = Sequence("list", [], join_all(layers))
     return found
-
-
-def _all_layers(vm: Machine, module: ModuleScope, made: list[ast.Call]) -> list[Instance]:
-    layers = [_layer(vm, module, call, names_known=False) for call in made]
-    return [layer for layer in layers if layer is not None]
 
 
 def _is_same(one: Instance, other: Instance) -> bool:
