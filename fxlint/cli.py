@@ -69,17 +69,17 @@ def main(arguments: Sequence[str] | None = None) -> NoReturn:
             stream.reconfigure(errors="backslashreplace")
     try:
         stop_on_signals()
-        code = _exit_code(arguments)
+        code = _exit_code(lambda: cli.main(arguments, prog_name="fxlint", standalone_mode=False))
     except Stopped as stopped:
         _say(str(stopped))
         code = stopped.exit_code
     sys.exit(code)
 
 
-def _exit_code(arguments: Sequence[str] | None) -> int:
+def _exit_code(run: Callable[[], int]) -> int:
+    """What a run returns; where it raises, that is told in a line."""
     try:
-        code: int = cli.main(arguments, prog_name="fxlint", standalone_mode=False)
-        return code
+        return run()
     except click.ClickException as error:
         with contextlib.suppress(OSError):
             error.show()
@@ -141,7 +141,7 @@ class _Check(click.Command):
 
 
 _SECTIONS = {
-    "Files": "exclude extend_exclude force_exclude respect_gitignore stdin_filename show_files",
+    "Files": "exclude extend_exclude force_exclude respect_gitignore stdin_filename show_files watch",
     "Rules": "select extend_select ignore min_severity min_confidence ignore_noqa add_noqa baseline write_baseline",
     "Tracing": "confirm python timeout jobs require_confirm",
     "Report": "output_format output_file show_graph statistics color quiet silent verbose",
@@ -234,6 +234,7 @@ _PATTERNS: dict[str, Any] = {"multiple": True, "callback": _listed, "metavar": "
 @_option("--cache-dir", metavar="FOLDER", envvar="FXLINT_CACHE_DIR", help="Where results are kept for later runs.")
 @click.option("--show-settings", is_flag=True, help="Print the settings, and lint nothing.")
 @click.option("--show-files", is_flag=True, help="Print the files that would be linted, and lint nothing.")
+@click.option("--watch", is_flag=True, help="Lint again whenever a file is saved, until it is interrupted.")
 @click.option("-q", "--quiet", is_flag=True, help="Nothing but findings and problems.")
 @click.option("-s", "--silent", is_flag=True, help="Print nothing: there is the exit code, and the report in a file.")
 @click.option("-v", "--verbose", is_flag=True, help="Say what is done, by which interpreter, and how long it takes.")
@@ -247,6 +248,7 @@ def check(
     config: tuple[str, ...],
     isolated: bool,
     no_cache: bool,
+    watch: bool,
     show_settings: bool,
     show_files: bool,
     write_baseline: Path | None,
@@ -284,6 +286,10 @@ def check(
     config = config or tuple(filter(None, [os.environ.get("FXLINT_CONFIG")]))
     over = {**({"confirm": False} if texts else {}), **({"cache": False} if no_cache else {}), **_said(given)}
     configs = each(Nearest(config, isolated=isolated), lambda one: override(one, over, "command line"))
+    if watch:
+        if texts or fix or diff or add_noqa is not None or write_baseline is not None:
+            raise click.UsageError("--watch reports what is in files, and changes nothing")
+        return _watch(paths, configs)
     if show_settings:
         _print(shown(configs(common_folder(paths))))
         return 0
@@ -429,6 +435,24 @@ def clean(paths: tuple[str, ...], config: tuple[str, ...], **given: Any) -> int:
     for problem in files.problems:
         _say(_problem(problem))
     return EXIT_CANNOT if files.problems else 0
+
+
+def _watch(paths: Sequence[str], configs: Configs) -> int:
+    """Run the command that is under way, without --watch, again and again."""
+    from fxlint.watch import watch
+
+    context = click.get_current_context()
+    given = {**context.params, "watch": False}
+
+    def run() -> None:
+        if sys.stdout.isatty():
+            click.clear()
+        _exit_code(lambda: context.invoke(check, **given))  # a slip in the configuration is not the end
+        if not given["quiet"] and not given["silent"]:
+            _say("watching for changes; interrupt to end")
+
+    watch(run, paths, configs)
+    return 0
 
 
 def _can_fix(configs: Configs) -> Callable[[Finding], bool]:

@@ -21,6 +21,10 @@ class Stopped(BaseException):
         self.exit_code = 128 + number
 
 
+raised: list[Stopped] = []
+"""What signals have raised, for where other exceptions take its place."""
+
+
 def stop_on_signals() -> None:
     """From now on the first SIGINT or SIGTERM raises Stopped in the main thread. One that is ignored stays ignored."""
     heard = [each for each in _SIGNALS if signal.getsignal(each) != signal.SIG_IGN]
@@ -31,7 +35,8 @@ def stop_on_signals() -> None:
             os._exit(128 + number)  # a process that was forked off a moment ago
         for each in heard:
             signal.signal(each, signal.SIG_IGN)
-        raise Stopped(number)
+        raised.append(Stopped(number))
+        raise raised[-1]
 
     for each in heard:
         signal.signal(each, stop)

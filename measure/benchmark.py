@@ -1,9 +1,10 @@
 """How fast fxlint predicts, beside another linter over the same files in the same run. It prints and asserts nothing.
 
-    python measure/benchmark.py FOLDER --torchfix PATH/TO/torchfix [--runs 3]
+    python measure/benchmark.py FOLDER --torchfix PATH/TO/torchfix --ruff PATH/TO/ruff [--runs 3]
 
 Both run as commands, by turns, each from process start to exit. CPU time is that of a command with its workers, memory
 the peak of its largest process. The machine's speed drifts; the ratio of runs that follow each other drifts less.
+But for the part on the cache, nothing is known of earlier runs.
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ import argparse
 import compileall
 import json
 import os
+import shutil
 import statistics
 import sys
 import tempfile
@@ -24,7 +26,8 @@ import fxlint
 
 LINES = 1000
 PARTS = (8, 4, 2, 1)
-FXLINT = (sys.executable, "-m", "fxlint", "--no-confirm", "--no-cache", "--quiet")
+FXLINT = (sys.executable, "-m", "fxlint", "--no-confirm", "--quiet", "--no-cache")
+CACHED = FXLINT[:-1]
 
 
 @dataclass(frozen=True)
@@ -87,6 +90,39 @@ def one_file(files: Sequence[str], runs: int) -> None:
     row("fxlint --version", median([timed([*FXLINT[:3], "--version"]) for _ in range(runs)]))
 
 
+def cached(folder: Path, ruff: str | None, runs: int) -> None:
+    """Runs on a copy of the folder, of which everything is known, beside ruff and an import; then after edits."""
+    with tempfile.TemporaryDirectory() as place:
+        copy = Path(shutil.copytree(folder, Path(place, folder.name), ignore=shutil.ignore_patterns("__pycache__")))
+        command = [*CACHED, "--cache-dir", str(Path(place, "cache")), str(copy)]
+        row("first run", timed(command))
+        time.sleep(3)  # what has just been written is read again
+        timed(command)
+        others = {"import click": (sys.executable, "-c", "import click")}
+        if ruff is not None:
+            others["ruff check --no-cache"] = (ruff, "check", "--no-cache", str(copy))
+        taken: dict[str, list[Run]] = {}
+        for _ in range(runs):
+            for name, other in {"nothing has changed": command, **others}.items():
+                taken.setdefault(name, []).append(timed(other))
+        for name, found in taken.items():
+            row(name, median(found))
+        warm = taken["nothing has changed"]
+        for name in ("wall", "cpu"):
+            more = [getattr(a, name) - getattr(b, name) for a, b in zip(warm, taken["import click"], strict=True)]
+            print(f"beyond the import, {name}: {statistics.median(more):.2f} s ({min(more):.2f} to {max(more):.2f})")
+            if ruff is not None:
+                beside = zip(warm, taken["ruff check --no-cache"], strict=True)
+                ratios = [getattr(a, name) / getattr(b, name) for a, b in beside]
+                print(f"of ruff, {name}: {statistics.median(ratios):.2f} ({min(ratios):.2f} to {max(ratios):.2f})")
+        edited = []
+        for file in sorted(copy.rglob("*.py"), key=lambda file: file.stat().st_size)[-runs:]:
+            with file.open("a", encoding="utf-8") as stream:
+                stream.write("# edited\n")
+            edited.append(timed(command))
+        row("one of the largest edited", median(edited))
+
+
 def curve(files: Sequence[str]) -> None:
     """The cost of every eighth file, every fourth, every second, all."""
     with tempfile.TemporaryDirectory() as folder:
@@ -101,8 +137,9 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("folder", type=Path, help="a folder of Python files, such as that of an installed package")
     parser.add_argument("--torchfix", help="the command to compare with")
+    parser.add_argument("--ruff", help="the command to compare with where everything is known")
     parser.add_argument("--runs", type=int, default=3)
-    parser.add_argument("--only", choices=("throughput", "file", "curve"), help="one of the three parts")
+    parser.add_argument("--only", choices=("throughput", "file", "cache", "curve"), help="one of the four parts")
     given = parser.parse_args()
     compileall.compile_dir(Path(fxlint.__file__).parent, quiet=1)  # as an installation does
     files = sorted(str(path) for path in given.folder.rglob("*.py"))
@@ -110,6 +147,8 @@ def main() -> None:
         throughput(files, given.torchfix, given.runs)
     if given.only in (None, "file"):
         one_file(files, given.runs)
+    if given.only in (None, "cache"):
+        cached(given.folder, given.ruff, given.runs)
     if given.only in (None, "curve"):
         curve(files)
 
