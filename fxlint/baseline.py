@@ -57,6 +57,14 @@ def write(file: Path, findings: Sequence[Finding]) -> None:
     replace_file(str(file), (json.dumps({"schema": SCHEMA, "findings": rows}, indent=1) + "\n").encode())
 
 
+def state(file: Path) -> list[tuple[Entry, int, bool]]:
+    """What a comparison goes by: each entry, how often it is there, and whether its file is still there.
+
+    Raises ConfigError for a baseline that cannot be read.
+    """
+    return [(entry, count, _is_there(entry, file)) for entry, count in sorted(_read(file).items())]
+
+
 def compare(
     file: Path, findings: Sequence[Finding], linted: Sequence[str], codes: frozenset[str], *, traced: bool
 ) -> Compared:
@@ -76,7 +84,7 @@ def compare(
     gone = [
         entry
         for entry in sorted(left.elements())
-        if entry.code in codes and (entry.path in seen or not (file.parent / entry.path).exists())
+        if entry.code in codes and (entry.path in seen or not _is_there(entry, file))
     ]
     hint = "" if traced else "; nothing was traced, which finds more"
     name = Path(os.path.relpath(file)).as_posix()
@@ -85,6 +93,10 @@ def compare(
         len(findings) - len(new),
         tuple(Problem(name, f"is found no more: {_told(entry)}{hint}", stage="confirm") for entry in gone),
     )
+
+
+def _is_there(entry: Entry, file: Path) -> bool:
+    return os.path.exists(file.parent / entry.path)  # noqa: PTH110  # unlike that of Path False for what no path can be
 
 
 def _told(entry: Entry) -> str:

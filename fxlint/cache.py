@@ -30,6 +30,7 @@ import contextlib
 import itertools
 import json
 import os
+import re
 import shutil
 import sys
 import time
@@ -54,6 +55,8 @@ SETTLED_NS: Final = 2_000_000_000
 """Nanoseconds after which another edit of a file cannot have the time of the last one, on any file system."""
 
 _VERSION_PREFIX: Final = "v-"
+_VERSION: Final = re.compile(rf"{_VERSION_PREFIX}[0-9a-f]{{16}}")
+"""Nothing else that is in the folder is ours, also where one says for it a folder with versions of something else."""
 _TAG: Final = "CACHEDIR.TAG"
 _SIGNATURE: Final = "Signature: 8a477f597d28d172789f06886806bc55\n# Results of fxlint, which makes them again.\n"
 _IGNORE: Final = "*\n"
@@ -241,7 +244,7 @@ def _files(folder: str) -> Iterator[tuple[str, int, int]]:
 
 def _make(top: str, folder: str) -> None:
     os.makedirs(folder, exist_ok=True)
-    names = {name for name in os.listdir(top) if not name.startswith(_VERSION_PREFIX)}
+    names = {name for name in os.listdir(top) if not _VERSION.fullmatch(name)}
     if not names:  # else it is somebody's who has other things in it
         for name, text in ((_TAG, _SIGNATURE), (".gitignore", _IGNORE)):
             with open(os.path.join(top, name), "w", encoding="ascii") as stream:
@@ -253,7 +256,7 @@ def _make(top: str, folder: str) -> None:
 def _versions(top: str) -> list[str]:
     """The folders of all versions, the one used last at the end."""
     with os.scandir(top) as entries:
-        found = [entry for entry in entries if entry.name.startswith(_VERSION_PREFIX) and _is_folder(entry)]
+        found = [entry for entry in entries if _VERSION.fullmatch(entry.name) and _is_folder(entry)]
         return [entry.path for entry in sorted(found, key=lambda entry: entry.stat().st_mtime_ns)]
 
 

@@ -11,7 +11,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from fxlint.baseline import Compared, compare
+from fxlint.baseline import Compared, compare, state
 from fxlint.cache import FOLDER, Cache, digest_of
 from fxlint.cells import Cells
 from fxlint.config import Confidence, Config, ConfigError, Configs, common_folder
@@ -74,7 +74,7 @@ def _lint(files: tuple[str, ...], config: Config, elsewhere: Sequence[Path], clo
     folders = search_path(config, python, elsewhere)
     project = Project(files, folders)
     cache = Cache(cache_folder(config), _rules_given(config), project.answers_as)
-    asked, given = (files, str(config.file)), _given(config, folders)
+    asked, given = (files, str(config.file)), _given(files, config, folders, project)
     known = None if config.confirm else cache.recall_report(asked, given, Report)
     if known is not None:
         clock.lap("nothing has changed since it was last linted")
@@ -125,13 +125,15 @@ def cache_folder(config: Config) -> str | None:
     return str(config.cache_dir or config.root / FOLDER) if config.cache else None
 
 
-def _given(config: Config, folders: Sequence[Path]) -> tuple[object, ...]:
+def _given(files: Sequence[str], config: Config, folders: Sequence[Path], project: Project) -> tuple[object, ...]:
     """What a report depends on beside the rules, and the files and names that are looked at on the way to it."""
     told = replace(config, jobs=None, fail_on="never", cache=True, cache_dir=None)
     keys = (key for table in (config.instances, config.inputs, config.concrete_args) for key in table)
-    named = [(key.partition("::" if "::" in key else ":")[0], "::" in key) for key in keys]
-    places = (place for owner, is_path in named for place in files_named(owner, is_path, (config.root, Path())))
-    return os.getcwd(), told, folders, _content_of(config.baseline), [place.is_file() for place in places]  # noqa: PTH109
+    owners = [(key.partition("::" if "::" in key else ":")[0], "::" in key) for key in keys]
+    places = (place for owner, is_path in owners for place in files_named(owner, is_path, (config.root, Path())))
+    there = [os.path.isfile(place) for place in places]  # noqa: PTH113  # unlike Path's False for what no path can be
+    baseline = None if config.baseline is None else state(config.baseline)
+    return os.getcwd(), told, folders, [project.identity(path) for path in files], baseline, there  # noqa: PTH109
 
 
 def _rules_given(config: Config) -> str:
@@ -139,9 +141,9 @@ def _rules_given(config: Config) -> str:
     return digest_of([(str(file), _content_of(file)) for file in own_rule_files(config.rules)])
 
 
-def _content_of(file: Path | None) -> str | None:
+def _content_of(file: Path) -> str | None:
     try:
-        return None if file is None else digest(file.read_bytes())
+        return digest(file.read_bytes())
     except OSError:
         return None
 

@@ -8,6 +8,7 @@ the event there. A rule of a project names calls instead, and has one event at m
 from __future__ import annotations
 
 import difflib
+import os
 import re
 import string
 import sys
@@ -37,10 +38,11 @@ RESERVED = "FX"
 _MARK_EVENT = r"\s+(?P<event>[a-z_]+\.[a-z_]+)"
 _MARK_START = re.compile(r"#\s*<-")
 _CODE = re.compile(rf"{RESERVED}\d{{3}}")
-_OWN_CODE = re.compile(r"[A-Z]{2,10}\d{3}")
+_OWN_CODE = re.compile(r"[A-Z]{2,10}[0-9]{3}")
 _NAME = re.compile(r"[a-z]+(-[a-z]+)*")
 _EVENT = re.compile(r"[a-z]+\.[a-z_]+")
 _EXAMPLE_NAME = re.compile(r"[a-z0-9]+(_[a-z0-9]+)*")
+_FILE_NAME = re.compile(r"[a-z_][a-z0-9_]*\.py")
 _SEVERITIES: tuple[Severity, ...] = ("error", "warning", "info")
 _MESSAGE_FIELDS = frozenset({"text", "origin", "callee"})
 _HEADER = re.compile(r"\s*(\[+)\s*([\w.-]+)\s*\]")
@@ -177,7 +179,7 @@ def load_rules(extra: Sequence[Path] = (), codes: Collection[str] | None = None)
 
 def own_rule_files(extra: Sequence[Path]) -> list[Path]:
     """The files of a project's own rules, each once."""
-    return list({path.resolve(): path for place in extra for path in _rule_files(place)}.values())
+    return list({os.path.realpath(path): path for place in extra for path in _rule_files(place)}.values())
 
 
 @cache
@@ -201,7 +203,7 @@ def read_rule(path: Path, *, own: bool = False) -> Rule:
         data = tomllib.loads(text)
     except OSError as error:
         raise RuleError(f"{path}: cannot be read: {error.strerror}") from error
-    except (UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
+    except (ValueError, RecursionError) as error:  # as in a configuration
         raise RuleError(f"{path}: not valid TOML: {error}") from error
     rule = (_parse_own_rule if own else _parse_rule)(_Table(str(path), "", data, partial(_lines, text)))
     if path.stem != f"{rule.code}-{rule.name}":
@@ -217,7 +219,7 @@ def _shipped_directory() -> Path:
 
 
 def _rule_files(place: Path) -> list[Path]:
-    return sorted(place.glob("*.toml")) if place.is_dir() else [place]
+    return sorted(place.glob("*.toml")) if os.path.isdir(place) else [place]  # noqa: PTH112
 
 
 def _index(rules: Sequence[Rule], what: str, keys: Callable[[Rule], tuple[str, ...]]) -> dict[str, Rule]:
@@ -467,11 +469,14 @@ def _severities(table: _Table, events: tuple[str, ...]) -> dict[str, Severity]:
 def _message(table: _Table) -> str:
     message = table.text("message")
     try:
-        fields = {name for _, name, _, _ in string.Formatter().parse(message) if name is not None}
+        fields = [part[1:] for part in string.Formatter().parse(message) if part[1] is not None]
     except ValueError as error:
         raise table.error("message", f"is not a format string: {error}") from error
-    for name in sorted(fields - _MESSAGE_FIELDS):
-        raise table.error("message", f"has no field {{{name}}}; known are {', '.join(sorted(_MESSAGE_FIELDS))}")
+    for name, form, conversion in fields:
+        if name not in _MESSAGE_FIELDS:
+            raise table.error("message", f"has no field {{{name}}}; known are {', '.join(sorted(_MESSAGE_FIELDS))}")
+        if form or conversion:
+            raise table.error("message", f"{{{name}}} stands alone, without a format")
     return message
 
 
@@ -510,10 +515,17 @@ def _example(table: _Table, frame: Frame = "user", *, may_run: bool = False) -> 
         instance=table.text("instance") if run is None else "",
         inputs=table.text("inputs") if run is None else "",
         run=None if run is None else _code(run),
-        files=tuple((name, _code(text)) for name, text in table.texts("files").items()),
+        files=tuple(_files(table)),
         concrete_args=table.optional_text("concrete_args"),
         frame=frame,
     )
+
+
+def _files(table: _Table) -> Iterator[tuple[str, str]]:
+    for name, text in table.texts("files").items():
+        if not _FILE_NAME.fullmatch(name) or name == MAIN:
+            raise table.error("files", f"{name!r} is no name of a module beside the example, such as 'helper.py'")
+        yield name, _code(text)
 
 
 def _code(text: str) -> str:

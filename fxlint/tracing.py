@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -122,10 +123,10 @@ def of_root(
 
 def key_of_root(keys: Iterable[str], root: Root, name: ModuleName, folders: Sequence[str]) -> str | None:
     """The key of a table that means a root: ``package.module:Class`` or ``path.py::Class``."""
-    here = Path(root.path).resolve()
+    here = os.path.realpath(root.path)
     for key in keys:
         path, separator, qualname = key.partition("::")
-        places = [Path(folder, path).resolve() for folder in (*folders, ".")] if separator else []
+        places = [os.path.realpath(Path(folder, path)) for folder in (*folders, ".")] if separator else []
         if key == f"{name.name}:{root.qualname}" or (qualname == root.qualname and here in places):
             return key
     return None

@@ -144,6 +144,34 @@ class TestWhatIsDoneAgain:
         (project.folder / "known.json").write_text('{"schema": 1, "findings": []}')
         assert project.run(capsys, "--baseline", "known.json") == []
 
+    def test_a_file_that_only_the_baseline_names_is_looked_for(self, project, capsys):
+        project.write(other=ALONE, net=ALONE)
+        with pytest.raises(SystemExit):
+            main(["--no-confirm", ".", "--write-baseline", "known.json"])
+        capsys.readouterr()
+        options = ("--baseline", "known.json", "--exclude", "net.py")
+        project.run(capsys, *options)
+        (project.folder / "net.py").unlink()
+        project.run(capsys, *options)
+
+    def test_the_name_of_a_module_that_a_setting_is_for_is_its_new_one(self, project, capsys):
+        (project.folder / "package").mkdir()
+        (project.folder / "package" / "net.py").write_text(ALONE)
+        (project.folder / "fxlint.toml").write_text('exclude = ["__init__.py"]\ninstances = {"net:Other" = "Other()"}')
+        project.run(capsys)
+        (project.folder / "package" / "__init__.py").touch()
+        project.run(capsys)
+
+    def test_a_file_that_a_setting_is_for_is_the_one_behind_a_link(self, project, capsys):
+        for name in ("one", "two"):
+            (project.folder / f"{name}.txt").write_text(CALLER.replace("from helper import count\n", ""))
+        (project.folder / "fxlint.toml").write_text("concrete-args = {\"one.txt::Net\" = \"{'x': 1}\"}")
+        (project.folder / "net.py").symlink_to("one.txt")
+        project.run(capsys)
+        (project.folder / "net.py").unlink()
+        (project.folder / "net.py").symlink_to("two.txt")
+        assert project.run(capsys) == ["net.py"]
+
     def test_an_edit_within_the_same_moment_and_of_the_same_size(self, project, capsys):
         project.write(other=ALONE)
         stamp = time.time_ns()
@@ -271,11 +299,21 @@ class TestClean:
             main(["clean", "--cache-dir", "kept"])
         assert [path.name for path in (project.folder / "kept").iterdir()] == ["mine.txt"]
 
+    def test_it_leaves_alone_versions_of_something_else(self, project, capsys, monkeypatch):
+        monkeypatch.setattr("fxlint.cache.MAX_VERSIONS", 0)
+        (project.folder / "docs" / "v-1.0").mkdir(parents=True)
+        project.write(other=ALONE)
+        project.run(capsys, "--cache-dir", "docs")
+        with pytest.raises(SystemExit):
+            main(["clean", "--cache-dir", "docs"])
+        assert [path.name for path in (project.folder / "docs").iterdir()] == ["v-1.0"]
+
     def test_it_follows_no_link(self, tmp_path):
-        (tmp_path / "real" / "v-1").mkdir(parents=True)
+        made = tmp_path / "real" / f"v-{'0' * 16}"
+        made.mkdir(parents=True)
         (tmp_path / "link").symlink_to(tmp_path / "real")
         assert not clean(str(tmp_path / "link"))
-        assert (tmp_path / "real" / "v-1").exists()
+        assert made.exists()
 
 
 def test_what_is_held_in_memory_is_not_kept(project):

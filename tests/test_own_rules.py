@@ -77,6 +77,11 @@ class TestReading:
             (LEAVES, "[[good]]", "[[bad]]", "bad: is not a key here"),
             (GELU, '"old-gelu"', '"wrap-misuse"', "must be named ACME201-wrap-misuse.toml"),
             (GELU, 'code = "ACME201"', "code = ACME", "not valid TOML: Invalid value (at line 1"),
+            (GELU, 'code = "ACME201"', f"code = {'[' * 5000}", "not valid TOML: "),
+            (GELU, 'code = "ACME201"', 'code = "ACME\u0662\u0660\u0661"', "does not have the form"),
+            (ORDER, "`{callee}`", "`{callee:>999999999}`", ":6: message: {callee} stands alone"),
+            (ORDER, "`{callee}`", "`{callee!z}`", ":6: message: {callee} stands alone"),
+            (ORDER, "[[bad]]", '[[bad]]\nfiles = {"../outside.py" = ""}', ":11: bad[1].files: '../outside.py' is no"),
         ],
     )  # fmt: skip
     def test_a_slip_is_one_line_with_the_file_and_where_it_is_known_the_line(self, project, run, file, old, new, said):
@@ -105,6 +110,14 @@ class TestReading:
         Path("lint", "ACME201-older-gelu.toml").write_text(text, encoding="utf-8")
         with pytest.raises(RuleError, match="code 'ACME201' belongs to ACME201-old-gelu"):
             load_rules([Path("lint")])
+
+    @pytest.mark.parametrize("place", ["loop", "n" * 300])
+    def test_a_place_that_nothing_can_be_read_from_is_named(self, project, run, place):
+        Path("loop").symlink_to("loop")
+        Path("fxlint.toml").write_text(f'rules = ["{place}"]')
+        code, _, said = run("--no-confirm", ".")
+        assert code == 2
+        assert said.startswith(f"error: {Path(place).absolute()}: cannot be read: ")
 
     def test_a_place_that_is_not_there_is_named(self, project, run):
         assert run("acme", "--config", "rules = ['lnt/']")[::2] == (

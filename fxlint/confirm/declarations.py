@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import difflib
 import io
+import os
 import re
 import tokenize
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -88,14 +89,14 @@ def _in_table(
     known = {
         (place, root.qualname)
         for root in roots
-        for place in (str(Path(root.path).resolve()), module_name(Path(root.path)).name)
+        for place in (os.path.realpath(root.path), module_name(Path(root.path)).name)
     }
-    linted = {place for path in files for place in (str(Path(path).resolve()), module_name(Path(path)).name)}
+    linted = {place for path in files for place in (os.path.realpath(path), module_name(Path(path)).name)}
     for key, expressions in table.items():
         owner, separator, qualname = key.partition("::")
         if not separator:
             owner, _, qualname = key.partition(":")
-        places = [str((folder / owner).resolve()) for folder in folders] if separator else [owner]
+        places = [os.path.realpath(folder / owner) for folder in folders] if separator else [owner]
         if not any((place, qualname) in known for place in places):
             message = _slip_in_key(owner, qualname, places, bool(separator), known, linted, folders)
             if message is not None:
@@ -120,7 +121,7 @@ def _slip_in_key(
         near = difflib.get_close_matches(qualname, here, n=1, cutoff=0.5)
         hint = f"; did you mean {near[0]}?" if near else ""
         return f"names no module class: there is no {qualname} with a forward in that file{hint}"
-    exists = any(place.is_file() for place in files_named(owner, is_path, folders))
+    exists = any(os.path.isfile(place) for place in files_named(owner, is_path, folders))  # noqa: PTH113
     return None if exists else f"names no file: there is no {'file' if is_path else 'module'} {owner}"
 
 

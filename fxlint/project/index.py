@@ -336,9 +336,11 @@ class Project:
             and all(self._callers_of(name) == callers for name, callers in reads.callers.items())
         )
 
-    def identity(self, path: str) -> tuple[str, str, str, bool]:
-        """What a file to be linted is to the others: place, name, and whether all that is installed is known."""
-        return path, os.path.abspath(path), self._names[path], self.has_packages
+    def identity(self, path: str) -> tuple[str, str, str, str, bool]:
+        """What a file to be linted is to the others and to the settings: its place, also behind symbolic links, its
+        name, and whether all that is installed is known.
+        """
+        return path, os.path.abspath(path), os.path.realpath(path), self._names[path], self.has_packages
 
     @property
     def has_packages(self) -> bool:
