@@ -74,6 +74,7 @@ def test_what_a_root_is_asked(package):
             "suggestions": [],
             "watch": {},
             "goals": [],
+            "silent": [],
         }
     ]
 
