@@ -143,7 +143,7 @@ def _rules_given(config: Config) -> str:
 
 def _content_of(file: Path) -> str | None:
     try:
-        return digest(file.read_bytes())
+        return digest(file.read_bytes()) if os.path.isfile(file) else None  # noqa: PTH113  # a pipe would be waited for
     except OSError:
         return None
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 import difflib
 import os
 import re
+import stat
 import string
 import sys
 from collections import Counter
@@ -199,6 +200,8 @@ def _shipped(path: Path) -> Rule:
 def read_rule(path: Path, *, own: bool = False) -> Rule:
     """The rule in one file, of fxlint or of a project. Raises RuleError naming the file and the key that is wrong."""
     try:
+        if not stat.S_ISREG(path.stat().st_mode):  # to read from a pipe is to wait for somebody
+            raise RuleError(f"{path}: is no regular file")
         text = path.read_text(encoding="utf-8")
         data = tomllib.loads(text)
     except OSError as error:

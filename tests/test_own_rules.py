@@ -1,6 +1,7 @@
 """Rules of a project's own: read strictly, predicted, confirmed, and tested by their examples."""
 
 import json
+import os
 import re
 import shutil
 from pathlib import Path
@@ -118,6 +119,10 @@ class TestReading:
         code, _, said = run("--no-confirm", ".")
         assert code == 2
         assert said.startswith(f"error: {Path(place).absolute()}: cannot be read: ")
+
+    def test_a_pipe_among_the_files_is_named_and_not_waited_for(self, project, run):
+        os.mkfifo("lint/ACME900-pipe.toml")
+        assert run("acme")[::2] == (2, f"error: {project / 'lint/ACME900-pipe.toml'}: is no regular file\n")
 
     def test_a_place_that_is_not_there_is_named(self, project, run):
         assert run("acme", "--config", "rules = ['lnt/']")[::2] == (

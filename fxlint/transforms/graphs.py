@@ -248,7 +248,7 @@ def appended(view: View) -> Iterator[Event]:
             continue
         loops = [parent for parent in view.function.around(call) if isinstance(parent, ast.For)]
         looped = [loop for loop in loops if _loops_over(view, loop, graph)]
-        used = [name for name in _argument_names(call) if view.graph_of(name) == view.graph_of(graph) != ""]
+        used = [name for name in _named_in_arguments(call) if _is_node_of(view, name, graph)]
         if not used or not (looped or view.is_traced(_module_of(graph))) or not _is_wired_in(view, call):
             continue
         after = used[-1].id
@@ -257,6 +257,16 @@ def appended(view: View) -> Iterator[Event]:
             help=f"say where it goes: `with {ast.unparse(graph)}.inserting_after({after}):`",
             edits=_inserted_with(view, call, f"{ast.unparse(graph)}.inserting_after({after})"),
         )  # fmt: skip
+
+
+def _named_in_arguments(call: ast.Call) -> Iterator[ast.Name]:
+    """The names in what follows the target, also those whose own arguments are taken over: ``node.args``."""
+    for value in (*call.args[1:], *(keyword.value for keyword in call.keywords)):
+        yield from (inner for inner in ast.walk(value) if isinstance(inner, ast.Name))
+
+
+def _is_node_of(view: View, name: ast.Name, graph: ast.expr) -> bool:
+    return view.kind(name) is Kind.NODE and view.graph_of(name) == view.graph_of(graph) != ""
 
 
 def _has_insertion_point(view: View, call: ast.Call) -> bool:
