@@ -361,10 +361,12 @@ def explain(selector: str | None, every: bool, output_format: PageFormat, color:
 
     if every == (selector is not None):
         raise click.UsageError("name one rule, or say --all")
-    rules = load_rules(load().rules)
-    chosen = [rule for rule in rules if every or selector in (rule.code, rule.name)]
-    if not chosen:
-        raise ConfigError(f"there is no rule '{selector}'{near(selector or '', rules)}")
+    chosen = [] if every else [rule for rule in load_rules() if selector in (rule.code, rule.name)]
+    if not chosen:  # no slip in a project's own rules hides the pages of the others
+        rules = load_rules(load().rules)
+        chosen = [rule for rule in rules if every or selector in (rule.code, rule.name)]
+        if not chosen:
+            raise ConfigError(f"there is no rule '{selector}'{near(selector or '', rules)}")
     if output_format == "json":
         _print(pages.as_json(chosen))
         return 0

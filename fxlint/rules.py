@@ -254,11 +254,11 @@ class _Table:
         line = f":{lines[place]}" if place else ""
         return RuleError(f"{self._file}{line}: {self._prefix}{key}: {problem}")
 
-    def missing(self, key: str) -> RuleError:
+    def missing(self, key: str, problem: str = "is missing") -> RuleError:
         """The error of a key that is not there, or of one that is probably meant to be it."""
         for slip in difflib.get_close_matches(key, self._data.keys() - self._taken, n=1):
             return self._unknown(slip, key)
-        return self.error(key, "is missing")
+        return self.error(key, problem)
 
     def _unknown(self, key: str, *known: str) -> RuleError:
         return self.error(key, f"is not a key here{did_you_mean(key, known)}")
@@ -303,7 +303,9 @@ class _Table:
         raise self.error(key, f"{value!r} is none of {', '.join(map(str, options))}")
 
     def tables(self, key: str) -> list[_Table]:
-        values = self.take(key, list)
+        values = self.take(key, list, required=False)
+        if values is None:
+            raise self.missing(key, f"is missing: a rule has at least one [[{key}]] example")
         if not values or not all(isinstance(value, dict) for value in values):
             raise self.error(key, "must be at least one [[table]]")
         return [

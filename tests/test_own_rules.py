@@ -71,7 +71,7 @@ class TestReading:
             (ORDER, '"acme.ops.order"', '"acme.ops.order(x)"', ":4: replacement: 'acme.ops.order(x)' is no name"),
             (ORDER, "  # <- ACME101", "", "bad[1].code: has no line marked '# <- ACME101'"),
             (ORDER, "# <- ACME101", "# <- ACME101 call.numpy", "a mark must read '# <- ACME101'"),
-            (ORDER, "[[good]]", "[[better]]", "good: is missing"),
+            (ORDER, "[[good]]", "[[better]]", "good: is missing: a rule has at least one [[good]] example"),
             (ORDER, "[[bad]]", "[[bads]]", ":10: bads: is not a key here; did you mean 'bad'?"),
             (ORDER, "summary =", 'severity = "info"\nsummary =', ":5: severity: is not a key here"),
             (GELU, "replacement =", "# ", "replacement: is missing"),
@@ -189,6 +189,11 @@ class TestCommands:
         page = run("rule", "numpy-order", "--output-format", "markdown")[1]
         assert "Cannot be traced: `acme.ops:numpy_order`, `acme.ops:Sorter.sort`." in page
         assert "What happens" not in page  # the page does not say
+
+    def test_a_slip_in_them_hides_no_page_of_fxlint(self, project, run):
+        change(ORDER, "[[good]]", "[[better]]")
+        assert run("rule", "FX101")[0] == 0
+        assert run("rule", "ACME201")[0] == 2
 
     def test_they_have_pages_behind_those_of_fxlint(self, project, run):
         run("rules", "--pages", "pages")
