@@ -378,33 +378,56 @@ def _is_target(test: ast.expr, node: ast.Name, target: ast.expr) -> bool:
 
 
 def erased(view: View) -> Iterator[Event]:
-    """A node whose result is used is erased, and nothing takes its place."""
-    names = {call.func.attr for call in view.function.calls() if isinstance(call.func, ast.Attribute)}
-    names |= {dotted(call.func) for call in view.function.calls()}
-    if names & _REWIRING or any(isinstance(node, ast.Attribute) and node.attr == "users" for node in view.function.own):
-        return
-    if any(
-        isinstance(node, ast.Attribute) and isinstance(node.ctx, ast.Store) and node.attr in {"args", "kwargs"}
-        for node in view.function.own
-    ):
-        return
+    """A node whose result is used is erased, and nothing takes its place, or only the next statements see to that."""
     for call, _, method in view.methods(Kind.GRAPH):
         if method != "erase_node" or len(call.args) != 1 or not isinstance(call.args[0], ast.Name):
             continue
         node = call.args[0]
+        rewired = list(_rewirings(view))
+        late = _rewired_after(view, call, node)
+        if rewired and (late is None or position(rewired[0]) < position(call)):
+            continue
         if view.kind(node) is not Kind.NODE or _is_handed_on(view, node) or not _has_result(view, node, call):
             continue
         yield Event(
             "graph.erase", call, text=view.text(call), origin=node.id,
-            help=f"replace its uses first: `{node.id}.replace_all_uses_with({node.id}.args[0])`, or by another node",
-            edits=_replaced_first(view, call, node),
+            help=f"replace its uses first: `{node.id}.replace_all_uses_with({node.id}.args[0])`, or by another node"
+            if late is None
+            else f"replace its uses first: `{view.text(late)}`",
+            edits=_replaced_first(view, call, node, late),
         )  # fmt: skip
 
 
-def _replaced_first(view: View, call: ast.Call, node: ast.Name) -> tuple[Edit, ...]:
+def _rewirings(view: View) -> Iterator[ast.AST]:
+    """What may give the users of a node something else, or looks whether there are any, in the order of the source."""
+    for node in sorted(view.function.own, key=position):
+        if isinstance(node, ast.Call):
+            is_rewiring = dotted(node.func) in _REWIRING
+            if is_rewiring or (isinstance(node.func, ast.Attribute) and node.func.attr in _REWIRING):
+                yield node
+        elif isinstance(node, ast.Attribute):
+            is_stored = isinstance(node.ctx, ast.Store) and node.attr in {"args", "kwargs"}
+            if is_stored or node.attr == "users":
+                yield node
+
+
+def _rewired_after(view: View, call: ast.Call, node: ast.Name) -> ast.stmt | None:
+    """The statement in the same block that replaces the uses of the node when it has already been erased."""
+    erasing = view.function.statement(call)
+    block = [] if erasing is None else getattr(view.file.parents.get(erasing), "body", [])
+    for later in block[block.index(erasing) + 1 :] if erasing in block else ():
+        match later:
+            case ast.Expr(ast.Call(ast.Attribute(of, "replace_all_uses_with"))) if same(of, node):
+                return later
+    return None
+
+
+def _replaced_first(view: View, call: ast.Call, node: ast.Name, late: ast.stmt | None) -> tuple[Edit, ...]:
     statement = view.function.statement(call)
     if not isinstance(statement, ast.Expr) or statement.value is not call:
         return ()
+    if late is not None:  # the two change places
+        return (*view.replaced(statement, view.source(late)), *view.replaced(late, view.source(statement)))
     return view.inserted_before(statement, f"{node.id}.replace_all_uses_with({node.id}.args[0])")
 
 

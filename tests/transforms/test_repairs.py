@@ -18,6 +18,7 @@ REPAIRED = [
     ("FX303", "appended_and_used", "inserted"),
     ("FX304", "same_operation_after_itself", "list_of_the_nodes"),
     ("FX305", "operation_dropped", "uses_replaced_first"),
+    ("FX305", "uses_replaced_too_late", "uses_replaced_first"),
     ("FX306", "wrapped_operation", "new_node_left_out"),
     ("FX312", "misspelled", "one_of_the_six"),
     ("FX313", "argument_assigned", "updated"),
