@@ -226,8 +226,8 @@ def _double(module: torch.nn.Module) -> str:
     return "after double()"
 
 
-_BUFFERS = (partial(_other_buffers, more=1), partial(_other_buffers, more=100))
-"""A small number may be an index, a large one passes a threshold."""
+_BUFFERS = tuple(partial(_other_buffers, more=more) for more in (1, 100, -100))
+"""A small number may be an index, a large one passes a threshold, from below or from above."""
 _CHANGES: dict[str, tuple[Callable[[torch.nn.Module], str], ...]] = {
     "silent.buffer": _BUFFERS,
     "silent.computed": _BUFFERS,

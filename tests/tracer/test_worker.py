@@ -228,8 +228,10 @@ def test_a_module_that_cannot_live_on_the_meta_device(work):
         def forward(self, x):
             return x if self.limit > 0 else -x
     """
-    messages = work({"net.py": text}, roots=[root(), root("Late")])
+    surveyed = root("Late", id="surveyed", found=[{"text": "net.Late()", "device": "meta"}])
+    messages = work({"net.py": text}, roots=[root(), root("Late"), surveyed])
     assert [(message["device"], message["verdict"]) for message in of_kind(messages, "stock")] == [
+        ("cpu", "traces"),
         ("cpu", "traces"),
         ("cpu", "traces"),
     ]

@@ -9,7 +9,7 @@ from typing import Any
 
 import torch
 
-from .building import Candidate, Expression, only_names
+from .building import DEVICES, Candidate, Expression, only_names
 from .naming import from_inside
 from .targets import CannotBuildError, Target
 
@@ -46,7 +46,7 @@ def found(target: Target) -> list[Candidate] | str:
             from_inside(one["text"], target.module),
             Expression(one["text"], target.module),
             of,
-            (one["device"],),
+            DEVICES[DEVICES.index(one["device"]) :],
             only_names(one["text"]),
         )
         for one in target.found
