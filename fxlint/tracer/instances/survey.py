@@ -51,9 +51,11 @@ Key = tuple[str, str]
 MAX_CONFIGURATIONS = 3
 MAX_RESTARTS = 8
 BUILD_SECONDS = 4.0
-"""A model that takes longer is dropped."""
+"""A model that takes longer is dropped: seconds of processor time, so that other load does not change what is found."""
 GUESS_SECONDS = 2.0
-SILENT_SECONDS = 15.0
+IDLE_FACTOR = 4
+"""So many times as long it may take by the clock, where it waits for something."""
+SILENT_SECONDS = 30.0
 """A build that cannot be interrupted costs its process after these."""
 GRACE = 5.0
 CHEAP_SECONDS = 0.3
@@ -362,7 +364,7 @@ class _Survey:
         for device in DEVICES:
             started = time.process_time()
             try:
-                with _alarm(seconds), on_device(device), seeded():
+                with alarm(seconds), on_device(device), seeded():
                     made = evaluate(text)
             except Exception as error:
                 other_device_may_do = "meta" in message_of(error).lower() or not (guess or isinstance(error, TypeError))
@@ -491,7 +493,7 @@ def _answer(condition: Any, module: torch.nn.Module) -> bool | None:
 
 
 @contextlib.contextmanager
-def _alarm(seconds: float) -> Iterator[None]:
+def alarm(seconds: float) -> Iterator[None]:
     """Raises TooSlowError in the code under it after so many seconds, where the system has alarms."""
     if not hasattr(signal, "setitimer") or threading.current_thread() is not threading.main_thread():
         yield
@@ -500,10 +502,16 @@ def _alarm(seconds: float) -> Iterator[None]:
     def ring(*_: Any) -> None:
         raise TooSlowError(f"took longer than {seconds:g} s")
 
-    before = signal.signal(signal.SIGALRM, ring)
-    signal.setitimer(signal.ITIMER_REAL, seconds)
+    alarms = {
+        (signal.SIGPROF, signal.ITIMER_PROF): seconds,
+        (signal.SIGALRM, signal.ITIMER_REAL): seconds * IDLE_FACTOR,
+    }
+    before = {number: signal.signal(number, ring) for number, _ in alarms}
+    for (_, timer), after in alarms.items():
+        signal.setitimer(timer, after)
     try:
         yield
     finally:
-        signal.setitimer(signal.ITIMER_REAL, 0)
-        signal.signal(signal.SIGALRM, before)
+        for number, timer in alarms:
+            signal.setitimer(timer, 0)
+            signal.signal(number, before[number])

@@ -24,6 +24,7 @@ from .usage import Usage, usages
 
 MAX_ATTEMPTS = 30
 MAX_SECONDS = 5.0
+"""Of processor time, so that other load does not change what is found."""
 MAX_CHANGES = 5
 _QUOTED = re.compile(r"['\"`]([\w\-./]+)['\"`]")
 _MISSING = re.compile(r"missing \d+ required (?:positional|keyword-only) arguments?: (.+)")
@@ -61,7 +62,7 @@ def synthesise(
     seconds: float = MAX_SECONDS,
 ) -> Made | Failed:
     """An instance of ``cls`` with made-up arguments, those of ``fixed`` as given there."""
-    return _Search(cls, context, dict(fixed or {}), depth).run(max_attempts, time.monotonic() + seconds)
+    return _Search(cls, context, dict(fixed or {}), depth).run(max_attempts, time.process_time() + seconds)
 
 
 def assembled(cls: type, context: Context, depth: int) -> str | None:
@@ -103,7 +104,7 @@ class _Search:
         start = {one.name: self._of(one.name)[0] for one in required(self._cls) if self._of(one.name)}
         self._push({**start, **self._fixed}, (0, 0), 0)
         attempts, best, furthest = 0, (1, 0), None
-        while self._queue and attempts < max_attempts and time.monotonic() < deadline:
+        while self._queue and attempts < max_attempts and time.process_time() < deadline:
             entry = heapq.heappop(self._queue)
             attempts += 1
             text = self._text(entry.attempt)
