@@ -36,7 +36,7 @@ from fxlint.predict.values import (
     is_empty_display,
     outlives,
 )
-from fxlint.project.tree import walk
+from fxlint.project.tree import kept, walk
 
 MODULE: Final = "torch.nn.Module"
 # Abstract collections whose mixin methods call what a subclass defines: their source is interpreted.
@@ -101,21 +101,20 @@ def is_left_out(vm: Machine, owner: Instance, name: str) -> bool:
     """Whether an object lacks an attribute that constructors alone set: the conditions for it did not hold."""
     if not isinstance(owner.cls, Class) or owner.open or not owner.cls.complete or name in owner.attributes:
         return False
-    places = [_stores(vm, base).get(name, set()) for base in owner.cls.mro if isinstance(base, Class)]
+    places = [_stores(base.node).get(name, set()) for base in owner.cls.mro if isinstance(base, Class)]
     return set().union(*places) == {"__init__"}
 
 
-def _stores(vm: Machine, cls: Class) -> dict[str, set[str]]:
+@kept
+def _stores(cls: ast.ClassDef) -> dict[str, set[str]]:
     """The attributes that the methods of a class body store to, with the names of these methods."""
-    if cls.node not in vm.stores:
-        found: dict[str, set[str]] = {}
-        for method in cls.node.body:
-            if isinstance(method, (ast.FunctionDef, ast.AsyncFunctionDef)):
-                for node in walk(method):
-                    if isinstance(node, ast.Attribute) and isinstance(node.ctx, ast.Store):
-                        found.setdefault(node.attr, set()).add(method.name)
-        vm.stores[cls.node] = found
-    return vm.stores[cls.node]
+    found: dict[str, set[str]] = {}
+    for method in cls.body:
+        if isinstance(method, (ast.FunctionDef, ast.AsyncFunctionDef)):
+            for node in walk(method):
+                if isinstance(node, ast.Attribute) and isinstance(node.ctx, ast.Store):
+                    found.setdefault(node.attr, set()).add(method.name)
+    return found
 
 
 def set_member(vm: Machine, cls: Class, name: str, value: Value) -> None:

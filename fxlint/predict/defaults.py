@@ -138,7 +138,7 @@ def _value(vm: Machine, module: ModuleScope, call: ast.Call, node: ast.expr) -> 
 
 def _local(vm: Machine, module: ModuleScope, around: Around, function: ast.FunctionDef, name: str) -> Value | None:
     """A local name of a function: what is given for a parameter, or not known. None where it is not local."""
-    if name in names.assigned(vm, function):
+    if name in names.assigned(function):
         return UNKNOWN
     parameters = function.args
     named = [*parameters.posonlyargs, *parameters.args]

@@ -150,11 +150,7 @@ class Machine:
         self.instances: dict[Hashable, tuple[Instance, Arguments]] = {}
         self.costly: dict[int, ast.AST] = {}
         self.foreign: int | None = None  # guards of the path on which a package that is not linted was entered
-        self.generators: dict[ast.AST, bool] = {}
-        self.names_in: dict[ast.AST, frozenset[str]] = {}
-        self.assigned_in: dict[ast.AST, frozenset[str]] = {}
         self.given: dict[Hashable, Value | None] = {}  # for parameters, by the code that calls their functions
-        self.stores: dict[ast.ClassDef, dict[str, set[str]]] = {}
         self.local_reads = 0  # of names whose meaning depends on the root
         self.thrown = 0  # exceptions for which a handler was looked for
 

@@ -39,6 +39,7 @@ from fxlint.predict.values import (
     clock,
     is_answer,
 )
+from fxlint.project.tree import kept, walk
 
 if TYPE_CHECKING:
     from fxlint.predict.machine import Event, Machine
@@ -157,7 +158,7 @@ def visible(vm: Machine, function: Function, values: list[Value]) -> State:
 
     Objects are reached through arguments, the scopes around the function, and what is global.
     """
-    around = tuple(_captured(vm, function))
+    around = tuple(_captured(function))
     if not vm.heap.written:
         return State((tuple(map(id, around)), ()), around) if around else _UNCHANGED
     reached = _Reached(vm.heap.written)
@@ -172,20 +173,19 @@ def visible(vm: Machine, function: Function, values: list[Value]) -> State:
     return State((tuple(map(id, around)), written), (*around, *changes))
 
 
-def _captured(vm: Machine, function: Function) -> Iterator[Value]:
+def _captured(function: Function) -> Iterator[Value]:
     """The values of the variables around a function that it reads."""
     scope: Scope | None = function.scope
     while scope is not None:
         if scope.vars:
-            names = _names(vm, function.node)
+            names = _names(function.node)
             yield from (value for name, value in scope.vars.items() if name in names)
         scope = scope.parent
 
 
-def _names(vm: Machine, node: ast.AST) -> frozenset[str]:
-    if node not in vm.names_in:
-        vm.names_in[node] = frozenset(part.id for part in ast.walk(node) if isinstance(part, ast.Name))
-    return vm.names_in[node]
+@kept
+def _names(node: ast.AST) -> frozenset[str]:
+    return frozenset(part.id for part in walk(node) if isinstance(part, ast.Name))
 
 
 def _identity(now: object) -> Hashable:

@@ -28,6 +28,7 @@ from fxlint.predict.values import (
     outlives,
 )
 from fxlint.project.index import Binding, Import, imports
+from fxlint.project.tree import children, kept
 
 BUILTINS: Final = {name: External(f"builtins.{name}") for name in dir(builtins)}
 COLLECTIONS_ABC: Final = "_collections_abc"
@@ -55,37 +56,36 @@ def unbound(vm: Machine, frame: Frame, name: str) -> str | None:
     """
     if name in frame.outer_names or frame.scope.find(name) is not None:
         return None
-    if frame.function is not None and name in assigned(vm, frame.function.node):
+    if frame.function is not None and name in assigned(frame.function.node):
         return "UnboundLocalError"
     bindings = frame.scope.module.index.bindings.get(name, ())
     lacking = bool(bindings) and all(b.needs and _lacks(vm, b, frame.scope.module) for b in bindings)
     return "NameError" if lacking else None
 
 
-def assigned(vm: Machine, function: ast.AST) -> frozenset[str]:
+@kept
+def assigned(function: ast.AST) -> frozenset[str]:
     """The local variables of a function that its body binds by assignments and loops alone."""
-    if function not in vm.assigned_in:
-        plain: set[str] = set()
-        other: set[str] = set()
-        pending = list(ast.iter_child_nodes(function))
-        while pending:
-            node = pending.pop()
-            if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):
-                plain.add(node.id)
-            elif isinstance(node, (ast.Global, ast.Nonlocal)):
-                other.update(node.names)
-            elif isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)):
-                other.add(node.name)
-            elif isinstance(node, (ast.Import, ast.ImportFrom)):
-                other.update(alias.asname or alias.name.partition(".")[0] for alias in node.names)
-            elif isinstance(node, ast.NamedExpr) and isinstance(node.target, ast.Name):
-                other.add(node.target.id)
-            elif isinstance(node, (ast.ExceptHandler, ast.MatchAs, ast.MatchStar)) and node.name is not None:
-                other.add(node.name)
-            if not isinstance(node, _SCOPES):
-                pending.extend(ast.iter_child_nodes(node))
-        vm.assigned_in[function] = frozenset(plain - other)
-    return vm.assigned_in[function]
+    plain: set[str] = set()
+    other: set[str] = set()
+    pending = children(function)
+    while pending:
+        node = pending.pop()
+        if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):
+            plain.add(node.id)
+        elif isinstance(node, (ast.Global, ast.Nonlocal)):
+            other.update(node.names)
+        elif isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)):
+            other.add(node.name)
+        elif isinstance(node, (ast.Import, ast.ImportFrom)):
+            other.update(alias.asname or alias.name.partition(".")[0] for alias in node.names)
+        elif isinstance(node, ast.NamedExpr) and isinstance(node.target, ast.Name):
+            other.add(node.target.id)
+        elif isinstance(node, (ast.ExceptHandler, ast.MatchAs, ast.MatchStar)) and node.name is not None:
+            other.add(node.name)
+        if not isinstance(node, _SCOPES):
+            pending.extend(children(node))
+    return frozenset(plain - other)
 
 
 _SCOPES: Final = (

@@ -41,7 +41,6 @@ class ModuleScope:
     values: dict[str, Value | None] = field(default_factory=dict)
     pending: set[str] = field(default_factory=set)
     methods: dict[str, list[Function]] = field(default_factory=dict)  # by name, of all classes
-    sites: Sites | None = None
     registered: bool = False  # the decorated definitions of the module have been looked at
 
     @property

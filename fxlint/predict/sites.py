@@ -10,7 +10,7 @@ from fxlint.predict import classes, evaluate, names
 from fxlint.predict.machine import Machine, OutOfBudget, PathEnd, Unwind
 from fxlint.predict.scopes import Around, Frame, ModuleScope, Scope, Sites
 from fxlint.predict.values import UNKNOWN, Class, External, Function, Instance, Sequence, Unknown, Value, join_all, same
-from fxlint.project.tree import children
+from fxlint.project.tree import children, kept
 
 MAX_LAYERS: Final = 3
 MAX_FILES: Final = 8
@@ -73,23 +73,27 @@ def _without_default(init: Function) -> frozenset[str]:
 
 
 def of(module: ModuleScope) -> Sites:
-    """The calls in a file, looked up once."""
-    if module.sites is None:
-        module.sites = found = Sites()
-        pending: list[tuple[ast.AST, Around]] = [(module.source.tree, Around())]
-        for node, around in pending:
-            if isinstance(node, ast.FunctionDef):
-                inner = Around(node, around.owner if around.function is None else None)
-            else:
-                inner = Around(None, node) if isinstance(node, ast.ClassDef) else around
-            pending += [(child, inner) for child in children(node)]
-            if isinstance(node, ast.Call):
-                _note(found, node, around)
-            elif isinstance(node, ast.Assign):
-                for target in node.targets:
-                    _add(found.assigned, target, [node.value])
-                    _add(found.held, target, _elements(node.value))
-    return module.sites
+    """The calls in a file."""
+    return _sites(module.source.tree)
+
+
+@kept
+def _sites(tree: ast.Module) -> Sites:
+    found = Sites()
+    pending: list[tuple[ast.AST, Around]] = [(tree, Around())]
+    for node, around in pending:
+        if isinstance(node, ast.FunctionDef):
+            inner = Around(node, around.owner if around.function is None else None)
+        else:
+            inner = Around(None, node) if isinstance(node, ast.ClassDef) else around
+        pending += [(child, inner) for child in children(node)]
+        if isinstance(node, ast.Call):
+            _note(found, node, around)
+        elif isinstance(node, ast.Assign):
+            for target in node.targets:
+                _add(found.assigned, target, [node.value])
+                _add(found.held, target, _elements(node.value))
+    return found
 
 
 def _note(found: Sites, call: ast.Call, around: Around) -> None:

@@ -23,6 +23,7 @@ from fxlint.predict.values import (
     Value,
     holds_traced,
 )
+from fxlint.project.tree import children, kept
 
 MAX_WHILE: Final = 40
 
@@ -43,22 +44,16 @@ def exit_now(vm: Machine, value: Value) -> Exit:
     return Exit(value, vm.failed, vm.unlikely)
 
 
-def is_generator(vm: Machine, function: Function) -> bool:
+@kept
+def is_generator(function: ast.AST) -> bool:
     """Whether the function's own body yields (bodies of functions inside it do not count)."""
-    node = function.node
-    if node not in vm.generators:
-        vm.generators[node] = "yield" in function.module.source.text and _yields(node)
-    return vm.generators[node]
-
-
-def _yields(node: ast.AST) -> bool:
-    pending = list(ast.iter_child_nodes(node))
+    pending = children(function)
     while pending:
         inner = pending.pop()
         if isinstance(inner, (ast.Yield, ast.YieldFrom)):
             return True
         if not isinstance(inner, (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda, ast.ClassDef)):
-            pending.extend(ast.iter_child_nodes(inner))
+            pending += children(inner)
     return False
 
 

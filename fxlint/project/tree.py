@@ -3,12 +3,31 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator
-from typing import Final
+from collections.abc import Callable, Iterator
+from functools import wraps
+from typing import Any, Final, TypeVar
 
 _SHARED: Final = frozenset({"ctx", "op", "ops", "kind", "type_comment", "type_ignores"})
 """Fields without nodes of their own: all trees share one `Load`."""
 _FIELDS: Final[dict[type[ast.AST], tuple[str, ...]]] = {}
+
+
+_Node = TypeVar("_Node", bound=ast.AST)
+_Result = TypeVar("_Result")
+
+
+def kept(function: Callable[[_Node], _Result]) -> Callable[[_Node], _Result]:
+    """For functions of the syntax alone: the result is kept on the node, and lives as long as the tree."""
+    name = f"{function.__module__}.{function.__qualname__}"
+
+    @wraps(function)
+    def recalled(node: _Node) -> Any:
+        known = node.__dict__
+        if name not in known:
+            known[name] = function(node)
+        return known[name]
+
+    return recalled
 
 
 def children(node: ast.AST) -> list[ast.AST]:
