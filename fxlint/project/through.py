@@ -17,6 +17,7 @@ from typing import Final, TypeVar
 from fxlint.garbage import uncollected
 from fxlint.processes import in_processes
 from fxlint.project.index import Project
+from fxlint.stack import roomy
 
 RECURSION_LIMIT: Final = 8_000
 MAX_SOURCE: Final = 8_000_000
@@ -68,7 +69,7 @@ def _share(
 ) -> list[_Result]:
     sys.setrecursionlimit(max(sys.getrecursionlimit(), RECURSION_LIMIT))
     with uncollected():
-        return list(_worked(work, share, Project(paths, search_path)))
+        return roomy(lambda: list(_worked(work, share, Project(paths, search_path))))
 
 
 def _worked(work: Callable[[Project, str], _Result], share: Sequence[str], project: Project) -> Iterator[_Result]:
