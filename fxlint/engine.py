@@ -238,7 +238,7 @@ def _suggested(prediction: Prediction, rules: RuleSet, jobs: int, cache: Cache) 
 
 def _slips(prediction: Prediction, config: Config, files: Sequence[str]) -> tuple[Problem, ...]:
     """What is wrong with the declarations of instances and inputs; that costs a confirmation and nothing else."""
-    from fxlint.confirm import slips
+    from fxlint.declarations import slips
 
     roots = [module.root for module in prediction.modules]
     inputs = {key: (expression,) for key, expression in config.inputs.items()}

@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 import gc
-import multiprocessing
 import os
 import signal
 import threading
 from collections.abc import Callable, Mapping, Sequence
-from concurrent.futures import ProcessPoolExecutor
 from typing import TypeVar
 
 from fxlint.project.buffers import held, hold
@@ -21,6 +19,8 @@ def in_processes(work: Callable[[_Share], _Result], shares: Sequence[_Share]) ->
     """``work`` on each share, in a process of its own; a single share is worked on here."""
     if len(shares) <= 1:
         return [work(share) for share in shares]
+    from concurrent.futures import ProcessPoolExecutor
+
     pool = ProcessPoolExecutor(len(shares), initializer=_as_worker, initargs=({**held()},))
     try:
         parts = [pool.submit(work, share) for share in shares]
@@ -44,6 +44,8 @@ def _as_worker(texts: Mapping[str, bytes]) -> None:
 
 
 def _end_with_parent() -> None:
+    import multiprocessing
+
     parent = multiprocessing.parent_process()
     if parent is not None:
         parent.join()

@@ -893,6 +893,19 @@ def test_version_and_help_import_nothing_heavy():
         assert not loaded & heavy
 
 
+def test_a_prediction_of_one_file_imports_no_processes_and_nothing_of_the_other_half(tmp_path):
+    text = "from torch import nn\nclass Net(nn.Module):\n    def forward(self, x):\n        return len(x)\n"
+    (tmp_path / "net.py").write_text(text, encoding="utf-8")
+    script = (
+        "import sys\nfrom fxlint.cli import main\n"
+        "try: main(['--no-confirm', '--no-cache', 'net.py'])\nexcept SystemExit: print(*sys.modules)"
+    )
+    printed = subprocess.run([sys.executable, "-c", script], cwd=tmp_path, capture_output=True, text=True, check=True)
+    loaded = set(printed.stdout.splitlines()[-1].split())
+    assert "fxlint.fix" in loaded
+    assert not loaded & {"multiprocessing", "socket", "fxlint.confirm"}
+
+
 def test_python_m_fxlint_is_the_same():
     printed = subprocess.run([sys.executable, "-m", "fxlint", "--version"], capture_output=True, text=True, check=True)
     assert printed.stdout == f"fxlint {__version__}\n"

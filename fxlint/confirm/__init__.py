@@ -10,6 +10,7 @@ from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
 
+from fxlint.declarations import is_expression
 from fxlint.findings import (
     Confirmation,
     Confirmed,
@@ -21,15 +22,15 @@ from fxlint.findings import (
     Root,
 )
 from fxlint.project.naming import module_name
+from fxlint.project.source import text_of
 from fxlint.rules import RuleSet
 from fxlint.tracer.messages import Message
 from fxlint.tracing import key_of_root
 
-from .declarations import is_expression, slips
 from .found import Found, Instance
 from .instances import Survey, conditions_of, survey_batches
 from .interpreter import NoInterpreterError, find_interpreter
-from .kinds import Kind, kind_of, kind_of_root, read_source
+from .kinds import Kind, kind_of, kind_of_root
 from .match import match, new_findings
 from .places import is_about
 from .pool import Pool
@@ -39,7 +40,7 @@ from .traces import Met, Place, Reading, Trace
 from .tries import checked
 from .work import batches, declared, linted_files
 
-__all__ = ["ConfirmSettings", "NoInterpreterError", "confirm", "find_instances", "find_interpreter", "show", "slips"]
+__all__ = ["ConfirmSettings", "NoInterpreterError", "confirm", "find_instances", "find_interpreter", "show"]
 
 
 def confirm(prediction: Prediction, rules: RuleSet, settings: ConfirmSettings) -> Prediction:
@@ -228,7 +229,7 @@ class _Sources:
 
     def text(self, path: str) -> str:
         if path not in self._texts:
-            self._texts[path] = read_source(path)
+            self._texts[path] = text_of(path)
         return self._texts[path]
 
     def is_about(self, location: Location, place: Place) -> bool:

@@ -8,7 +8,6 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 from fxlint.findings import Location
-from fxlint.project.source import UnreadableSource, read_text
 
 from .traces import Met, Place
 
@@ -89,14 +88,6 @@ def kind_of_root(met: Met, path: str, line: int, source: str) -> Kind | None:
     else:
         return None
     return Kind(event, text, text, _line_location(Place(path, line), source))
-
-
-def read_source(path: str) -> str:
-    """The text of a file, empty where it cannot be read."""
-    try:
-        return read_text(path)
-    except (OSError, ValueError, UnreadableSource):
-        return ""
 
 
 def _event(met: Met, node: ast.AST, parents: tuple[ast.AST, ...]) -> str:

@@ -11,10 +11,10 @@ from fxlint.findings import Finding, Prediction, Root
 from fxlint.project.buffers import is_held
 from fxlint.project.naming import ModuleName, module_name
 from fxlint.project.notebook import is_notebook
+from fxlint.project.source import text_of
 from fxlint.tracing import STOCK, Tracing, of_root
 
 from .found import NOTHING, Found
-from .kinds import read_source
 from .match import HEAD_FAMILIES, MET_BY_RUNNING, SILENT, family_of
 from .settings import ConfirmSettings
 from .tries import tries
@@ -83,7 +83,7 @@ def linted_files(prediction: Prediction, settings: ConfirmSettings) -> dict[str,
 def texts(prediction: Prediction, settings: ConfirmSettings) -> dict[str, str]:
     """Real path -> text of the linted files that the worker cannot read: notebooks, and what is held in memory."""
     linted = linted_files(prediction, settings).items()
-    return {real: read_source(path) for real, path in linted if is_notebook(path) or is_held(path)}
+    return {real: text_of(path) for real, path in linted if is_notebook(path) or is_held(path)}
 
 
 def group_of(path: str, name: ModuleName) -> tuple[str, str]:

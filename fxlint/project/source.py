@@ -94,6 +94,14 @@ def read_text(path: str) -> str:
         raise UnreadableSource(f"could not parse: {error}") from None
 
 
+def text_of(path: str) -> str:
+    """The text of a source file, empty where it cannot be read."""
+    try:
+        return read_text(path)
+    except (OSError, ValueError, UnreadableSource):
+        return ""
+
+
 def decode(raw: bytes) -> str:
     """Source text of a Python file, by its byte order mark or coding comment.
 

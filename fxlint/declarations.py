@@ -13,9 +13,8 @@ from pathlib import Path
 
 from fxlint.findings import Problem, Root
 from fxlint.project.naming import module_name
+from fxlint.project.source import text_of
 from fxlint.tracing import files_named
-
-from .kinds import read_source
 
 _COMMENT = re.compile(r"#\s*fxlint:\s*(?P<said>(?P<word>[\w-]*).*?)\s*$")
 _VALUES = {"instance": "an expression that makes one", "inputs": "a tuple of example inputs"}
@@ -46,7 +45,7 @@ def _in_comments(roots: Sequence[Root], files: Iterable[str]) -> Iterator[Proble
         instances = {("instance", expression) for expression in root.instances}
         declared.setdefault(root.path, set()).update({("inputs", root.inputs), *instances})
     for path in files:
-        for line, said, word in _comments(read_source(path)):
+        for line, said, word in _comments(text_of(path)):
             message = _slip_in_comment(said, word, declared.get(path, set()))
             if message is not None:
                 yield Problem(path, message, line, stage="confirm")

@@ -2,7 +2,7 @@
 
 import pytest
 
-from fxlint.confirm import slips
+from fxlint.declarations import slips
 from fxlint.findings import Root
 
 
