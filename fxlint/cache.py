@@ -12,9 +12,10 @@ An entry holds a result together with all that it is a function of, and is used 
 That is enough because each stage is a pure function of these. What is found in a file does not depend on the files
 before it (``fxlint/project/through.py``): there is one entry for each file with the prediction of its roots and the
 code around graphs in it. Suggestions for the findings in a file are a function of those findings and of the files that
-they are looked up in. The report of a whole run is one more entry, which depends on all that the others do: while
-nothing changes it is the only one that is read. What only orders or shows results (the number of processes, the format)
-is in none of them.
+they are looked up in. What the tracer says of a file is a function of what was predicted in it, of the interpreter with
+its packages, and of the files that importing and tracing it has loaded (``fxlint/confirm/kept.py``). The report of a
+whole run is one more entry, which depends on all that the others do: while nothing changes it is the only one that is
+read. What only orders or shows results (the number of processes, the format) is in none of them.
 
 Contents are compared by digests of what was read, taken when it was read. A digest is known without reading where size,
 times and inode of the file are those of when it was last taken; a file that has changed in the last moments, when two
@@ -34,7 +35,7 @@ import re
 import shutil
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
 from typing import Any, Final, TypeVar
 
@@ -50,7 +51,7 @@ FOLDER: Final = ".fxlint_cache"
 MAX_VERSIONS: Final = 4
 """Versions of fxlint whose entries are kept: one project may be linted from several environments."""
 MAX_REPORTS: Final = 64
-"""Sets of files and settings whose reports are kept: hooks lint other files each time."""
+"""Sets of files whose reports are kept, and whose surveys are: hooks lint other files each time."""
 SETTLED_NS: Final = 2_000_000_000
 """Nanoseconds after which another edit of a file cannot have the time of the last one, on any file system."""
 
@@ -62,6 +63,8 @@ _SIGNATURE: Final = "Signature: 8a477f597d28d172789f06886806bc55\n# Results of f
 _IGNORE: Final = "*\n"
 _CONTENTS: Final = "contents"
 _REPORT: Final = "report"
+_OF_SETS: Final = (_REPORT, "survey")
+"""The kinds of entries that are about sets of files, of which there is no end."""
 
 _Result = TypeVar("_Result")
 _counter = itertools.count()
@@ -71,7 +74,8 @@ class Cache:
     """The entries in a folder, for one run. With no folder, nothing is known and nothing kept.
 
     ``common`` is given for every entry, and ``answers`` tells whether module names mean what they meant. ``reads`` are
-    those of all results that were recalled or kept. ``trouble`` says why nothing could be written.
+    those of all results that were recalled or kept, and ``is_partial`` tells that there are others in this run, which
+    may be otherwise the next time. ``trouble`` says why nothing could be written.
     """
 
     def __init__(self, folder: str | None, common: str = "", answers: Callable[[Reads], bool] = lambda _: True) -> None:
@@ -83,7 +87,9 @@ class Cache:
         self._stamps: dict[str, list[Any]] = self._read(_CONTENTS) or {}
         self._digests: dict[str, str | None] = {}
         self._stale_stamps = False
+        self._started = time.time_ns()
         self.reads = Reads()
+        self.is_partial = False
         self.trouble: str | None = None
 
     def recall(self, kind: str, key: object, given: object, result: type[_Result]) -> _Result | None:
@@ -116,7 +122,21 @@ class Cache:
 
         Who calls what follows from the contents of the linted files, which are among them.
         """
-        self.keep(_REPORT, key, given, replace(self.reads, callers={}), report)
+        if not self.is_partial:
+            self.keep(_REPORT, key, given, replace(self.reads, callers={}), report)
+
+    def seen(self, paths: Iterable[str]) -> Reads:
+        """That another process has read these files in this run: as they are now, if nobody has written to them since.
+
+        A path that ends with a separator is that of a folder, and stands for the names in it.
+        """
+        return Reads({path: TORN if self._is_new(path) else self._digest(path) for path in paths})
+
+    def _is_new(self, path: str) -> bool:
+        try:
+            return _stamp(path)[1] > self._started
+        except (OSError, ValueError):
+            return False
 
     def close(self) -> None:
         """Remember the stamps of what was read, and let go of what has become too much."""
@@ -127,7 +147,8 @@ class Cache:
         if self._stale_stamps:
             self._write(_CONTENTS, self._stamps)
             with contextlib.suppress(OSError):
-                _remove_oldest(self._folder, f"{_REPORT}-", MAX_REPORTS)
+                for kind in _OF_SETS:
+                    _remove_oldest(self._folder, f"{kind}-", MAX_REPORTS)
 
     def _given(self, given: object) -> str:
         return digest_of(self._common, given)
@@ -146,7 +167,7 @@ class Cache:
         known = self._stamps.get(path)
         if known is not None and known[:-1] == stamp:
             return str(known[-1])
-        found = digest(content(path))
+        found = digest(_listing(path) if path.endswith(os.sep) else content(path))
         if _stamp(path) == stamp and time.time_ns() - max(stamp[1:3]) > SETTLED_NS:
             self._stamps[path] = [*stamp, found]
             self._stale_stamps = True
@@ -218,6 +239,12 @@ def _reads(data: Any) -> Reads:
 
 def _reader(kind: Any) -> Callable[[Any], Any]:
     return reader(kind) or (lambda value: value)
+
+
+def _listing(folder: str) -> bytes:
+    """The names in a folder, but those of caches."""
+    names = (name for name in os.listdir(folder) if name != "__pycache__" and not name.startswith("."))
+    return os.fsencode("\n".join(sorted(names)))
 
 
 def _stamp(path: str) -> list[int]:

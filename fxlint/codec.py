@@ -37,7 +37,7 @@ def _names(kind: type) -> tuple[str, ...]:
 def reader(kind: Any) -> Read | None:
     """What makes a value of the type of what ``encoded`` made of it; None where that is the value itself.
 
-    The function raises TypeError or ValueError for what cannot be one.
+    The function raises TypeError or ValueError for what cannot be one. What may be anything is JSON already.
     """
     origin = get_origin(kind)
     if origin is tuple:
@@ -48,7 +48,7 @@ def reader(kind: Any) -> Read | None:
         return _optional(kind)
     if is_dataclass(kind) and isinstance(kind, type):
         return _fields(kind)
-    if origin is Literal or kind in (str, int, float, bool):
+    if origin is Literal or kind in (str, int, float, bool, Any):
         return None
     raise TypeError(f"{kind} has no JSON form")
 

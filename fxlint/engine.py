@@ -19,7 +19,7 @@ from fxlint.files import Files, find_files
 from fxlint.findings import Finding, ModuleReport, Prediction, Problem, Report, Severity
 from fxlint.progress import Progress, unseen
 from fxlint.project.buffers import content, digest
-from fxlint.project.environment import interpreters, site_packages
+from fxlint.project.environment import environment_state, interpreters, site_packages
 from fxlint.project.index import Project
 from fxlint.project.naming import module_name
 from fxlint.report.summary import confidence, counted, standing
@@ -74,8 +74,9 @@ def _lint(files: tuple[str, ...], config: Config, elsewhere: Sequence[Path], clo
     folders = search_path(config, python, elsewhere)
     project = Project(files, folders)
     cache = Cache(cache_folder(config), _rules_given(config), project.answers_as)
-    asked, given = (files, str(config.file)), _given(files, config, folders, project)
-    known = None if config.confirm else cache.recall_report(asked, given, Report)
+    environment = environment_state(python, os.environ, [str(config.root)]) if config.confirm else None
+    asked, given = (files, str(config.file)), (*_given(files, config, folders, project), environment)
+    known = cache.recall_report(asked, given, Report)
     if known is not None:
         clock.lap("nothing has changed since it was last linted")
         cache.close()
@@ -91,7 +92,7 @@ def _lint(files: tuple[str, ...], config: Config, elsewhere: Sequence[Path], clo
     clock.lap(f"suggested {sum(len(finding.suggestions) for finding in prediction.findings)} ways out")
     if config.confirm:
         settings = replace(config, python=python, jobs=jobs)
-        prediction = _confirm(prediction, rules, settings, files, clock)
+        prediction = _confirm(prediction, rules, settings, files, clock, cache)
         prediction = replace(prediction, problems=(*prediction.problems, *_saved_since(read)))
         traced = sum(module.confirmed.verdict != "not-run" for module in prediction.modules)
         clock.lap(f"traced {traced} of {counted(len(prediction.modules), 'module')}")
@@ -112,8 +113,7 @@ def _lint(files: tuple[str, ...], config: Config, elsewhere: Sequence[Path], clo
         suppressed=silence.suppressed,
         known=compared.known,
     )
-    if not config.confirm:
-        cache.keep_report(asked, given, report)
+    cache.keep_report(asked, given, report)
     cache.close()
     if cache.trouble is not None:
         clock.log(cache.trouble)
@@ -269,13 +269,13 @@ def _saved_since(read: Mapping[str, str]) -> list[Problem]:
 
 
 def _confirm(
-    prediction: Prediction, rules: RuleSet, config: Config, files: tuple[str, ...], clock: _Clock
+    prediction: Prediction, rules: RuleSet, config: Config, files: tuple[str, ...], clock: _Clock, cache: Cache
 ) -> Prediction:
     """The prediction with the tracer's word on it; what goes wrong here never makes an input unread."""
     from fxlint.confirm import confirm
 
     settings = confirm_settings(config, rules, files, clock.log, clock.progress)
-    confirmed = confirm(prediction, rules, settings)
+    confirmed = confirm(prediction, rules, settings, cache)
     problems = tuple(
         problem if problem in prediction.problems else replace(problem, stage="confirm")
         for problem in confirmed.problems

@@ -5,11 +5,13 @@ Needs the standard library only; torch is the worker's (``fxlint/tracer``).
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping, Sequence
 from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
 
+from fxlint.cache import Cache
 from fxlint.declarations import is_expression
 from fxlint.findings import (
     Confirmation,
@@ -21,15 +23,18 @@ from fxlint.findings import (
     Problem,
     Root,
 )
+from fxlint.project.environment import environment_state
 from fxlint.project.naming import module_name
 from fxlint.project.source import text_of
+from fxlint.report.summary import counted
 from fxlint.rules import RuleSet
 from fxlint.tracer.messages import Message
 from fxlint.tracing import key_of_root
 
 from .found import Found, Instance
-from .instances import Survey, conditions_of, survey_batches
+from .instances import Survey, conditions_of, survey_batches, survey_questions
 from .interpreter import NoInterpreterError, find_interpreter
+from .kept import Answers
 from .kinds import Kind, kind_of, kind_of_root
 from .match import match, new_findings
 from .places import is_about
@@ -38,26 +43,38 @@ from .settings import ConfirmSettings
 from .shown import Shown, nodes_of
 from .traces import Met, Place, Reading, Trace
 from .tries import checked
-from .work import batches, declared, linted_files
+from .work import batches, declared, in_batches, linted_files, questions
 
 __all__ = ["ConfirmSettings", "NoInterpreterError", "confirm", "find_instances", "find_interpreter", "show"]
 
 
-def confirm(prediction: Prediction, rules: RuleSet, settings: ConfirmSettings) -> Prediction:
+def confirm(
+    prediction: Prediction, rules: RuleSet, settings: ConfirmSettings, cache: Cache | None = None
+) -> Prediction:
     """The prediction with verdicts, statuses and checks filled in, and with what the tracer met and nobody predicted.
 
-    What keeps a file from being traced becomes one problem, and the reason in all that would have needed it.
+    What keeps a file from being traced becomes one problem, and the reason in all that would have needed it. What the
+    ``cache`` knows of a file, that file is not traced again for.
     """
     if not prediction.modules:
         return prediction
     collected = _Collected(prediction, settings)
+    cache = cache or Cache(None)
     try:
         python = find_interpreter(settings.python, settings.roots)
         settings.log(f"tracing in {python}")
+        environment = environment_state(settings.python, os.environ, settings.roots)
+        answers = Answers(cache, linted_files(prediction, settings), environment)
         with closing(Pool(python, settings.jobs)) as pool:
-            pool.run(batches(prediction, settings, _surveyed(prediction, settings, pool)), collected.take)
-            collected.note_unguarded(pool.unguarded)
+            found = _surveyed(prediction, settings, pool, answers)
+            asked = questions(prediction, settings, found)
+            todo = answers.unanswered(asked, collected.take)
+            settings.log(f"asking about {len(todo)} of {counted(len(asked), 'file')}")
+            listening = answers.listening(todo, collected.take, lambda: pool.unguarded)
+            pool.run(in_batches(todo, prediction, settings), listening)
+            collected.note_unguarded(pool.unguarded or answers.unguarded)
     except NoInterpreterError as error:
+        cache.is_partial = True
         return _not_run(prediction, str(error))
     traces = collected.traces()
     sources = _Sources()
@@ -72,10 +89,12 @@ def confirm(prediction: Prediction, rules: RuleSet, settings: ConfirmSettings) -
     )
 
 
-def _surveyed(prediction: Prediction, settings: ConfirmSettings, pool: Pool) -> Found:
+def _surveyed(prediction: Prediction, settings: ConfirmSettings, pool: Pool, answers: Answers) -> Found:
     conditions = conditions_of(prediction.findings)
     survey = Survey(prediction, conditions)
-    pool.run(survey_batches(prediction, settings, conditions), survey.take)
+    todo = answers.unanswered(survey_questions(prediction, settings, conditions), survey.take)
+    listening = answers.listening(todo, survey.take, lambda: pool.unguarded)
+    pool.run(survey_batches(todo, prediction, settings), listening)
     return survey.found()
 
 
@@ -94,7 +113,7 @@ def show(root: Root, settings: ConfirmSettings) -> Shown:
     try:
         python = find_interpreter(settings.python, settings.roots)
         with closing(Pool(python, 1)) as pool:
-            work = batches(prediction, settings, _surveyed(prediction, settings, pool))
+            work = batches(prediction, settings, _surveyed(prediction, settings, pool, Answers(Cache(None))))
             pool.run([{**batch, "task": "show"} for batch in work], take)
             collected.note_unguarded(pool.unguarded)
     except NoInterpreterError as error:
@@ -118,7 +137,7 @@ def find_instances(prediction: Prediction, settings: ConfirmSettings) -> Found:
     """The instances of every class, those that are declared too. Raises NoInterpreterError."""
     python = find_interpreter(settings.python, settings.roots)
     with closing(Pool(python, settings.jobs)) as pool:
-        found = _surveyed(prediction, settings, pool)
+        found = _surveyed(prediction, settings, pool, Answers(Cache(None)))
         unguarded = _told_of_guards(pool.unguarded)
     known = dict(found.instances)
     for root in (module.root for module in prediction.modules):

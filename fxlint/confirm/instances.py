@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 import os
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -14,8 +14,9 @@ from fxlint.project.naming import module_name
 from fxlint.tracer.messages import INHERITED
 
 from .found import Found, Instance
+from .kept import Question
 from .settings import ConfirmSettings
-from .work import declared, group_of, linted_files, specification, texts
+from .work import Batch, declared, group_of, linted_files, specification, texts
 
 MAX_INSTANCES = 3
 """Configurations of one class that are traced."""
@@ -27,13 +28,12 @@ _EXAMPLES = (".py", ".md", ".rst", ".txt")
 _IGNORED = frozenset(("node_modules", "site-packages", "__pycache__", "build", "dist", "venv"))
 _BESIDE = frozenset(("test", "tests", "testing", "example", "examples", "doc", "docs", "scripts", "benchmarks", "demo"))
 
-Batch = dict[str, Any]
 Key = tuple[str, str]
 
 
-def survey_batches(
+def survey_questions(
     prediction: Prediction, settings: ConfirmSettings, conditions: Mapping[str, list[str]]
-) -> list[Batch]:
+) -> list[Question]:
     """What the workers are asked to find: the classes that nobody has declared an instance of.
 
     ``conditions`` are those of ``conditions_of``, by root id.
@@ -45,8 +45,6 @@ def survey_batches(
     groups: dict[tuple[str, str], list[str]] = {}
     for path in sorted(roots):
         groups.setdefault(group_of(path, module_name(Path(path))), []).append(path)
-    interest = sorted(linted_files(prediction, settings))
-    held = texts(prediction, settings)
     found = []
     for paths in groups.values():
         wanted = [
@@ -62,20 +60,23 @@ def survey_batches(
         for part in _parts(paths, roots, settings.jobs):
             files = [specification(path, module_name(Path(path)), settings) for path in part]
             budget = BASE_SECONDS + SECONDS_PER_CLASS * sum(len(roots[path]) for path in part)
-            found.append(
-                {
-                    "task": "survey",
-                    "files": files,
-                    "interest": interest,
-                    "texts": held,
-                    "wanted": wanted,
-                    "sources": sources,
-                    "seconds": settings.timeout,
-                    "memory": settings.memory,
-                    "budget": budget,
-                }
-            )
+            asked = {
+                "task": "survey",
+                "files": files,
+                "wanted": wanted,
+                "sources": sources,
+                "seconds": settings.timeout,
+                "memory": settings.memory,
+                "budget": budget,
+            }
+            found.append(Question("survey", tuple(part), asked))
     return found
+
+
+def survey_batches(asked: Iterable[Question], prediction: Prediction, settings: ConfirmSettings) -> list[Batch]:
+    """One batch for each of the questions."""
+    shared = {"interest": sorted(linted_files(prediction, settings)), "texts": texts(prediction, settings)}
+    return [{**question.asked, **shared} for question in asked]
 
 
 def conditions_of(findings: Sequence[Finding]) -> dict[str, list[str]]:

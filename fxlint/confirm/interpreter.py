@@ -8,7 +8,7 @@ import tempfile
 from collections.abc import Sequence
 from pathlib import Path
 
-from fxlint.project.environment import interpreters
+from fxlint.project.environment import candidates
 
 PROBE = "import importlib.util, sys; sys.exit(0 if importlib.util.find_spec('torch') else 3)"
 PROBE_SECONDS = 30
@@ -24,7 +24,7 @@ def find_interpreter(python: str | None, roots: Sequence[str]) -> str:
     Raises NoInterpreterError, naming those that were tried.
     """
     tried: list[str] = []
-    for candidate in [python] if python is not None else list(interpreters(os.environ, roots)):
+    for candidate in candidates(python, os.environ, roots):
         if candidate in tried:
             continue
         tried.append(candidate)

@@ -15,6 +15,7 @@ from fxlint.project.source import text_of
 from fxlint.tracing import STOCK, Tracing, of_root
 
 from .found import NOTHING, Found
+from .kept import Question
 from .match import HEAD_FAMILIES, MET_BY_RUNNING, SILENT, family_of
 from .settings import ConfirmSettings
 from .tries import tries
@@ -31,22 +32,20 @@ def batches(prediction: Prediction, settings: ConfirmSettings, found: Found = NO
 
     ``found`` are the instances of the survey.
     """
+    return in_batches(questions(prediction, settings, found), prediction, settings)
+
+
+def questions(prediction: Prediction, settings: ConfirmSettings, found: Found) -> list[Question]:
+    """What is asked about each file, in the order of their paths."""
     roots: dict[str, list[Root]] = {}
     for module in prediction.modules:
         roots.setdefault(module.root.path, []).append(module.root)
     suggestions = tries(prediction)
     predicted = _by_root(prediction.findings)
-    shared = {
-        "interest": sorted(linted_files(prediction, settings)),
-        "texts": texts(prediction, settings),
-        "seconds": settings.timeout,
-        "memory": settings.memory,
-        "tracing": _tracing(settings.tracing),
-    }
-    groups: dict[tuple[str, str], list[dict[str, Any]]] = {}
+    asked = []
     for path in sorted(roots):
         name = module_name(Path(path))
-        asked = [
+        specs = [
             {
                 **_root(root, name, suggestions.get(root.id, []), settings, found),
                 "watch": _watch(predicted.get(root.id, ())),
@@ -55,9 +54,27 @@ def batches(prediction: Prediction, settings: ConfirmSettings, found: Found = NO
             }
             for root in roots[path]
         ]
-        spec = {**specification(path, name, settings), "roots": asked}
-        groups.setdefault(group_of(path, name), []).append(spec)
+        spec = {**specification(path, name, settings), "roots": specs}
+        asked.append(Question("trace", (path,), {**_limits(settings), "file": spec}))
+    return asked
+
+
+def in_batches(asked: Sequence[Question], prediction: Prediction, settings: ConfirmSettings) -> list[Batch]:
+    """The batches for some of the questions."""
+    shared = {
+        **_limits(settings),
+        "interest": sorted(linted_files(prediction, settings)),
+        "texts": texts(prediction, settings),
+    }
+    groups: dict[tuple[str, str], list[dict[str, Any]]] = {}
+    for question in asked:
+        (path,) = question.files
+        groups.setdefault(group_of(path, module_name(Path(path))), []).append(question.asked["file"])
     return [{**shared, "files": part} for files in groups.values() for part in _portions(files, settings.jobs)]
+
+
+def _limits(settings: ConfirmSettings) -> dict[str, Any]:
+    return {"seconds": settings.timeout, "memory": settings.memory, "tracing": _tracing(settings.tracing)}
 
 
 def _portions(files: Sequence[dict[str, Any]], jobs: int) -> Iterator[list[dict[str, Any]]]:

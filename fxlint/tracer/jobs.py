@@ -22,7 +22,9 @@ Answers are messages {"file", "kind", ...}: "stage" as it goes on; "failed" wher
 "tracer", a "problem" with the settings of the Tracer; per root "stock" (with "instance"), "refused" (a declared "what",
 "instance", "inputs" or "concrete_args", whose "text" cannot be used), "recording", "modes" and "beside" of what is
 silent (see ``beside.py``), "suggestion" (with "suggestion": id) and "ended" when all is said, with "reason" where the
-root could not be traced; "done" after the last root of a file. A message may "allow" so many seconds to the next one.
+root could not be traced; "loads", the "files" that all this depends on, see ``loads.py``; "done" after the last root of
+a file. A message may "allow" so many seconds to the next one. By "cut" it says that what it tells is due to a limit or
+a crash, and may be otherwise another time.
 """
 
 from __future__ import annotations
@@ -59,6 +61,7 @@ from .instances import (
     told_in_a_line,
 )
 from .instances.survey import run_survey
+from .loads import Loads
 from .messages import Message
 from .process import CAN_FORK, Ending, Limits, Send, supervised
 from .recorder import Key
@@ -67,7 +70,7 @@ from .sites import note_functions
 from .stock import Stock
 from .suggestions import about_meta, try_inputs, try_suggestion
 from .tracing import STOCK, Tracing, evaluated, told, unknown_parameters
-from .untouched import changed_since, state
+from .untouched import State, changed_since, state
 
 Spec = Mapping[str, Any]
 
@@ -89,11 +92,13 @@ GRACE = 5.0
 class Settings:
     user: UserCode
     limits: Limits
+    linted: Sequence[str] = ()
+    """Real paths."""
     told: Spec | None = None
     shows: bool = False
     tracing: Tracing = STOCK
     met: set[Key] = field(default_factory=set)
-    """What the roots before met in the recordings: see ``explore.record``."""
+    """What the roots before in the same file met in the recordings: see ``explore.record``."""
     missed: dict[Goal, set[Any]] = field(default_factory=dict)
     """What they looked for and did not come to, with their ids."""
 
@@ -107,6 +112,7 @@ def run_batch(batch: Spec, send: Send, orphaned: Callable[[], bool]) -> None:
     settings = Settings(
         UserCode(batch["interest"]),
         Limits(batch["seconds"], batch["memory"]),
+        batch["interest"],
         batch.get("tracing"),
         shows=batch.get("task") == "show",
     )
@@ -135,7 +141,7 @@ def run_batch(batch: Spec, send: Send, orphaned: Callable[[], bool]) -> None:
 
 def _import_failure(ending: Ending) -> Message:
     what = ending.what or "ended the process"
-    return {"reason": f"importing it {what}", "place": _place(ending.file, ending.line)}
+    return {"reason": f"importing it {what}", "place": _place(ending.file, ending.line), "cut": True}
 
 
 def _place(file: str | None, line: int | None) -> Message | None:
@@ -145,49 +151,64 @@ def _place(file: str | None, line: int | None) -> Message | None:
 def _host(files: list[Spec], settings: Settings, send: Send) -> None:
     """Import files one after the other in this process and trace their roots."""
     untouched = state()
+    loads = Loads([folder for spec in files for folder in spec["sys_path"]], settings.linted)
     for spec in files:
-        send({"file": spec["id"], "kind": "stage"})
-        module = _imported(spec, send, settings)
-        changed = changed_since(untouched)
-        if changed is not None and module is not None:
-            reason = f"importing it changes {changed}, and a trace would not tell what torch.fx itself does"
-            send({"file": spec["id"], "kind": "failed", "reason": reason, "place": None})
-        if changed is not None:
+        loads.begin(spec["file"])
+        say = partial(_tagged, send, spec["id"])
+        say({"kind": "stage"})
+        outcome = _file(spec, replace(settings, met=set(), missed={}), say, untouched)
+        say({"kind": "loads", "files": loads.of_file(spec["file"])})
+        say(outcome)
+        if changed_since(untouched) is not None or _poisoned():
             return  # the rest of the batch goes on in a new process
-        if module is None:
-            continue
+
+
+def _file(spec: Spec, settings: Settings, say: Send, untouched: State) -> Message:
+    """Import a file and trace its roots. Returns how that ended."""
+    try:
+        module = _imported(spec, settings)
+        changed = changed_since(untouched)
+        if changed is not None:
+            reason = f"importing it changes {changed}, and a trace would not tell what torch.fx itself does"
+            raise CannotBuildError(reason)
         prebuild(
             [one["text"] for root in spec["roots"] for one in root.get("found", ()) if one["device"] == "meta"],
             settings.limits.seconds / 4,
         )
         note_functions()
-        try:
-            tracing, problems = (STOCK, []) if settings.told is None else told(**settings.told)
-        except CannotBuildError as error:
-            send({"file": spec["id"], "kind": "failed", "reason": str(error), "place": None})
-            continue
-        for problem in problems:
-            send({"file": spec["id"], "kind": "tracer", "problem": problem})
-        for root in spec["roots"]:
-            _root(root, module, partial(_tagged, send, spec["id"]), replace(settings, tracing=tracing))
-        send({"file": spec["id"], "kind": "done"})
-        if _poisoned():
-            return  # the rest of the batch goes on in a new process
+        tracing, problems = (STOCK, []) if settings.told is None else told(**settings.told)
+    except _ImportFailedError as error:
+        return {"kind": "failed", **error.told}
+    except CannotBuildError as error:
+        return {"kind": "failed", "reason": str(error), "place": None}
+    for problem in problems:
+        say({"kind": "tracer", "problem": problem})
+    for root in spec["roots"]:
+        _root(root, module, say, replace(settings, tracing=tracing))
+    return {"kind": "done"}
 
 
 def _tagged(send: Send, file: Any, message: Message) -> None:
     send({"file": file, **message})
 
 
-def _imported(spec: Spec, send: Send, settings: Settings) -> ModuleType | None:
+class _ImportFailedError(Exception):
+    """Importing a file raised something: ``told`` is what a message says of it."""
+
+    def __init__(self, told: Message) -> None:
+        super().__init__()
+        self.told = told
+
+
+def _imported(spec: Spec, settings: Settings) -> ModuleType:
+    """Raises CannotBuildError and _ImportFailedError."""
     sys.argv = [spec["file"]]
     try:
         return _loaded(spec)
-    except CannotBuildError as error:
-        send({"file": spec["id"], "kind": "failed", "reason": str(error), "place": None})
+    except CannotBuildError:
+        raise
     except BaseException as error:
-        send({"file": spec["id"], "kind": "failed", **_import_error(error, settings.user)})
-    return None
+        raise _ImportFailedError(_import_error(error, settings.user)) from error
 
 
 def _loaded(spec: Spec) -> ModuleType:
@@ -255,7 +276,7 @@ def _root(root: Spec, module: ModuleType, send: Send, settings: Settings) -> Non
     )
     if ending.kind != "done":
         place = _place(ending.file, ending.line)
-        say({"kind": "ended", "reason": f"{stage[0]} it {ending.what}", "place": place})
+        say({"kind": "ended", "reason": f"{stage[0]} it {ending.what}", "place": place, "cut": True})
 
 
 def _key_of(event: Message) -> Key:
@@ -352,7 +373,7 @@ def _with_usable_inputs(root: Spec, candidate: Candidate, module: ModuleType, se
     answer = _isolated(lambda: try_inputs(root["inputs"], candidate, module, settings.user), settings)
     if answer["reason"] is None:
         return root
-    send({"kind": "refused", "what": "inputs", "text": root["inputs"], "reason": answer["reason"]})
+    send({**answer, "kind": "refused", "what": "inputs", "text": root["inputs"]})
     return {**root, "inputs": None}
 
 
@@ -387,7 +408,8 @@ def _try_all(root: Spec, candidate: Candidate, way: _Way, module: ModuleType, se
         elif not room:
             outcome = {"verdict": "not-run", "reason": f"{MAX_TRIES} other ways out were tried on this module"}
         elif time.monotonic() > deadline:
-            outcome = {"verdict": "not-run", "reason": f"the {seconds:g} s for ways out of this module were over"}
+            reason = f"the {seconds:g} s for ways out of this module were over"
+            outcome = {"verdict": "not-run", "reason": reason, "cut": True}
         else:
             room -= 1
             send({"kind": "stage", "allow": settings.limits.seconds + GRACE})
@@ -474,4 +496,4 @@ def _isolated(job: Callable[[], Message], settings: Settings) -> Message:
     ending = supervised(lambda out: out(job()), answers.append, settings.limits, settings.user.is_user)
     if answers:
         return answers[0]
-    return {"verdict": "not-run", "reason": f"trying it {ending.what or 'ended without an answer'}"}
+    return {"verdict": "not-run", "reason": f"trying it {ending.what or 'ended without an answer'}", "cut": True}

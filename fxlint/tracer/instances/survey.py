@@ -12,7 +12,7 @@ what is found.
 
 Answers are messages {"file", "kind": "found", "class": [real path, qualname], "text", "how", "rank", "device",
 "seconds", "answers": truth values of the conditions}, {"file", "kind": "none", "class", "reason"}, {"file", "kind":
-"unimported", "reason"}, and "done" per file.
+"unimported", "reason"}, one {"file", "kind": "loads", "files"} with all that was loaded, and "done" per file.
 """
 
 from __future__ import annotations
@@ -34,6 +34,7 @@ import torch
 
 from ..failures import message_of
 from ..frames import UserCode, real_path
+from ..loads import Loads
 from ..messages import INHERITED, Message
 from ..process import CAN_FORK, Limits, Send, supervised
 from .builders import arguments_without_weights, builders, used_in_functions
@@ -121,6 +122,8 @@ def run_survey(batch: Mapping[str, Any], send: Send, orphaned: Callable[[], bool
         elif kind == "unimported":
             state.importing = None
             send(message)
+        elif kind == "loads":
+            send({"file": files[0]["id"], **message})
         elif kind == "none":
             state.told.add(tuple(message["class"]))
             send({"file": files[0]["id"], **message})
@@ -131,6 +134,8 @@ def run_survey(batch: Mapping[str, Any], send: Send, orphaned: Callable[[], bool
     for _ in range(MAX_RESTARTS if CAN_FORK else 0):
         limits = Limits(max(batch["seconds"], batch["budget"]), batch["memory"])
         ending = supervised(work, on_message, limits, user.is_user, orphaned)
+        if ending.kind != "done":
+            send({"file": files[0]["id"], "kind": "stage", "cut": True})
         if state.importing is not None and ending.kind != "done":
             send({"file": state.importing, "kind": "unimported", "reason": f"importing it {ending.what}"})
         state.spent += state.spends
@@ -144,7 +149,9 @@ def run_survey(batch: Mapping[str, Any], send: Send, orphaned: Callable[[], bool
 
 
 def _survey(batch: Mapping[str, Any], user: UserCode, state: _State, send: Send) -> None:
+    loads = Loads([folder for spec in batch["files"] for folder in spec["sys_path"]], batch["interest"])
     _Survey(batch, user, state, send).run()
+    send({"kind": "loads", "files": loads.all()})
 
 
 class _Survey:
