@@ -416,7 +416,7 @@ def mapping_item(vm: Machine, container: Mapping, key: Value, node: ast.AST) -> 
         return container.items[known][1]
     if known is not None and container.rest is None:
         vm.event("raise.type", node, exception="KeyError")
-        return UNKNOWN
+        return MAYBE  # a Proxy as key was not found when it was stored
     if known is not None and container.rest is not None:
         return container.rest
     likely = key_of(likely_of(key) or UNKNOWN)

@@ -242,16 +242,20 @@ def measured(
             traced.append(place)
         elif holds_traced(value):
             contains.append(place)
-    outcome = calltable.call(
+    ask = partial(
+        calltable.call,
         name,
-        traced,
-        contains,
         constant_self=constant_self,
         release=vm.facts.release,
         positional=len(args.positional),
         keywords=list(args.keywords),
         patched=patched,
     )
+    outcome = ask(traced, contains)
+    if outcome.result == "fails":
+        perhaps = [place for place, value in places if not holds_traced(value) and may_hold_traced(value)]
+        if perhaps and ask([*traced, *perhaps], contains).result != "fails":
+            outcome = calltable.UNKNOWN  # with a Proxy there, the call is recorded
     if not traced and not contains:
         if args.may_hold_traced():
             return MAYBE

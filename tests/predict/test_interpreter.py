@@ -2484,3 +2484,19 @@ class TestOptionsThatTheCodeGives:
         net = Net()
         """
         check(tmp_path, source, "depends")
+
+
+class TestAnArgumentThatRescuesACall:
+    """``torch.tensor(n)`` needs a number, but with a traced device the call is one node."""
+
+    def test_what_was_stored_under_a_traced_key_may_be_traced(self, tmp_path):
+        body = """\
+named = {}
+named[x.dtype] = x
+image = named['image']  # error
+return torch.tensor(x.shape[0], device=image.device)"""
+        check(tmp_path, forward(body), "fails")
+
+    def test_one_that_is_no_proxy_does_not(self, tmp_path):
+        body = "return torch.tensor(x.shape[0], device=self.where)  # error"
+        check(tmp_path, forward(body, "self.where = 'cpu'"), "fails")
