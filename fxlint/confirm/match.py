@@ -15,6 +15,7 @@ from fxlint.rules import RuleSet
 from . import silence
 from .kinds import Kind
 from .places import overlap, span_of
+from .silence import TRAINING
 from .traces import Ended, Met, Place, Trace
 
 OBSERVED = frozenset(
@@ -98,7 +99,7 @@ def match(findings: Sequence[Finding], traces: Mapping[str, Trace], is_about: Is
                 proofs.setdefault(number, {}).setdefault(root, met)
             if not hits:
                 unpredicted.append((root, met))
-    beside = _beside_each_other(findings)
+    beside = _beside_each_other(findings, traces)
     judged = []
     for number, finding in enumerate(findings):
         met_in = proofs.get(number, {})
@@ -189,9 +190,17 @@ def _not_met(finding: Finding, ran: Mapping[str, Trace], reasons: Mapping[str, s
     return Confirmation("unconfirmed", _of(reason or "", [root], finding))
 
 
-def _beside_each_other(findings: Iterable[Finding]) -> Mapping[str, int]:
-    """Root id -> how many findings tell that its graph is not the model."""
-    return collections.Counter(root for one in findings if family_of(one) == SILENT for root in one.modules)
+def _beside_each_other(findings: Iterable[Finding], traces: Mapping[str, Trace]) -> Mapping[str, int]:
+    """Root id -> how many findings may be to blame where its graph does not do what the module does: those that were
+    met in it. The training flag is not, for each mode has its own graph.
+    """
+    return collections.Counter(
+        root
+        for one in findings
+        if family_of(one) == SILENT and one.event != TRAINING
+        for root in one.modules
+        if root in traces and _is_met(one, traces[root])
+    )
 
 
 def _judge_by_running(finding: Finding, traces: Mapping[str, Trace], beside: Mapping[str, int]) -> Confirmation:
@@ -200,11 +209,7 @@ def _judge_by_running(finding: Finding, traces: Mapping[str, Trace], beside: Map
     if not known:
         return Confirmation("unconfirmed", "none of its modules was traced")
     of_result = finding.event in _OF_THE_RESULT
-    met = [
-        root
-        for root, trace in known.items()
-        if (trace.confirmed.verdict == "traces" if of_result else _has_run(finding, trace))
-    ]
+    met = [root for root, trace in known.items() if _is_met(finding, trace)]
     if not met:
         reasons = {root: _why_open(finding, trace) for root, trace in known.items()}
         return _not_met(finding, {root: trace for root, trace in known.items() if reasons[root] is None}, reasons)
@@ -214,7 +219,9 @@ def _judge_by_running(finding: Finding, traces: Mapping[str, Trace], beside: Map
     return replace(best, reason=_of(best.reason or "", roots, finding))
 
 
-def _has_run(finding: Finding, trace: Trace) -> bool:
+def _is_met(finding: Finding, trace: Trace) -> bool:
+    if finding.event in _OF_THE_RESULT:
+        return trace.confirmed.verdict == "traces"
     return any(_inside(finding.location, place) for place in trace.executed)
 
 

@@ -8,6 +8,8 @@ from fxlint.findings import Confirmation, Difference, Proof
 
 from .traces import Trace
 
+TRAINING = "silent.training"
+
 _IN_STATE = frozenset({"silent.state", "silent.attribute", "silent.append", "silent.constant"})
 """What shows in the state of the module; of others a difference there proves nothing."""
 _RANKS: tuple[Proof, ...] = ("comparison", "graphs", "event")
@@ -20,7 +22,7 @@ def judged(event: str, of_result: bool, trace: Trace, together: int) -> Confirma
     if not event.startswith("silent."):
         return Confirmation("confirmed", "it ran while tracing")
     comparison = trace.comparison
-    if event == "silent.training" and trace.modes:
+    if event == TRAINING and trace.modes:
         return _of_modes(trace)
     met = "it traces, and this is not in the result" if of_result else "it ran while tracing"
     if trace.confirmed.verdict == "fails":
@@ -33,16 +35,18 @@ def judged(event: str, of_result: bool, trace: Trace, together: int) -> Confirma
     shown = [one for one in comparison.differences if one.what != "state" or event in _IN_STATE]
     on = f"on {' and '.join(comparison.inputs)}"
     if not shown:
-        return Confirmation("confirmed", f"{met}; side by side, {on}, nothing differs", None, proof, comparison)
+        same = f"side by side, {on}, the graph does the same, which says nothing of other inputs or another state"
+        return Confirmation("confirmed", f"{met}; {same}", None, proof, comparison)
     blamed = f", for this or another of {together} warnings" if together > 1 else ""
     reason = f"side by side, {on}, its graph does not do the same{blamed}: {told(shown)}"
     return Confirmation("confirmed", reason, None, "comparison", comparison)
 
 
-def rank(confirmation: Confirmation) -> tuple[bool, int]:
+def rank(confirmation: Confirmation) -> tuple[bool, int, bool]:
     """What says most comes first."""
-    proof = confirmation.proof
-    return confirmation.status != "confirmed", len(_RANKS) if proof is None else _RANKS.index(proof)
+    proof, comparison = confirmation.proof, confirmation.comparison
+    was_run = comparison is not None and comparison.reason is None
+    return confirmation.status != "confirmed", len(_RANKS) if proof is None else _RANKS.index(proof), not was_run
 
 
 def _of_modes(trace: Trace) -> Confirmation:

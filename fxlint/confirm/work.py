@@ -50,7 +50,7 @@ def questions(prediction: Prediction, settings: ConfirmSettings, found: Found) -
                 **_root(root, name, suggestions.get(root.id, []), settings, found),
                 "watch": _watch(predicted.get(root.id, ())),
                 "goals": _goals(predicted.get(root.id, ())),
-                "silent": sorted({one.event for one in predicted.get(root.id, ()) if family_of(one) == SILENT}),
+                "silent": _silent(predicted.get(root.id, ())),
             }
             for root in roots[path]
         ]
@@ -145,6 +145,11 @@ def _tracing(tracing: Tracing) -> dict[str, Any] | None:
 def declared(root: Root, name: ModuleName, settings: ConfirmSettings) -> list[str]:
     """The user's expressions for instances of a root, in its source and in the configuration."""
     return [*root.instances, *of_root(settings.instances, root, name, settings.roots, ())]
+
+
+def _silent(findings: Iterable[Finding]) -> list[tuple[str, str, int, int]]:
+    silent = [one for one in findings if family_of(one) == SILENT]
+    return sorted({(one.event, one.location.path, one.location.line, one.location.column) for one in silent})
 
 
 def _by_root(findings: Iterable[Finding]) -> dict[str, list[Finding]]:

@@ -1,4 +1,8 @@
-"""Runs a module and its graph side by side, in both modes and on inputs of two sizes, and says where they differ."""
+"""Runs a module and its graph side by side, in both modes and on inputs of two sizes, and says where they differ.
+
+In each mode the graph is that which tracing gives in it: what the training flag decides is proved by ``modes``, and no
+other construct is to be blamed for it.
+"""
 
 from __future__ import annotations
 
@@ -60,7 +64,7 @@ def beside(
         found = [pair.compared(mode, number, one) for mode in MODES for number, one in enumerate(given)]
         if all(one is None for one in found):
             raise _CannotCompareError("it raises on copies of the inputs that it took")
-        changes = (change for event in root.get("silent", ()) for change in _CHANGES.get(event, ()))
+        changes = (change for event, *_ in root.get("silent", ()) for change in _CHANGES.get(event, ()))
         found += [pair.changed(change, given[0]) for change in dict.fromkeys(changes)]
     except (_CannotCompareError, CannotBuildError) as error:
         return _message(reason=str(error))
@@ -107,7 +111,7 @@ class _Run:
 
 
 class _Pair:
-    """A module, the graph that tracing gives of an equal one, and that one as tracing leaves it."""
+    """A module, the graphs that tracing gives of equal ones, and these as tracing leaves them."""
 
     def __init__(self, candidate: Candidate, user: UserCode, tracing: Tracing) -> None:
         first = Builder(candidate, user, candidate.devices[0])()
@@ -116,22 +120,34 @@ class _Pair:
         if sum(one.numel() for one in first.parameters()) > MAX_PARAMETERS:
             raise _CannotCompareError("it is too large to be run")
         build = Builder(candidate, user, "cpu")
-        original, root = build(), build()
-        if not isinstance(original, torch.nn.Module) or not isinstance(root, torch.nn.Module):
+        original = build()
+        if not isinstance(original, torch.nn.Module):
             raise _CannotCompareError("it is a function")
-        self._build = build
         self._original = original
-        self._bound = tracing.bound(root)
-        self._before = _state(root)
-        _seed(_TRACING_SEED)
-        done: Stock = tracing.trace(root, user)
-        if done.traced is None:
+        self._bound: dict[str, Any] | None = None
+        self._left: dict[str, None] = {}
+        self._graphs: dict[str, torch.fx.GraphModule] = {}
+        for mode in MODES:
+            self._trace(mode, build(), user, tracing)
+        if not self._graphs:
             raise _CannotCompareError("it does not trace on the CPU")
-        self._traced = done.traced
-        self._traced_root = root
+        self._any = next(iter(self._graphs.values()))
         self._tried = _copy(original)
         parameters = inspect.signature(original.forward).parameters.values()
         self._keywords = frozenset(one.name for one in parameters if one.kind is one.KEYWORD_ONLY)
+
+    def _trace(self, mode: str, root: Root, user: UserCode, tracing: Tracing) -> None:
+        if not isinstance(root, torch.nn.Module):
+            raise _CannotCompareError("it is a function")
+        root.train(mode == "train")
+        self._bound = tracing.bound(root)
+        before = _state(root)
+        _seed(_TRACING_SEED)
+        done: Stock = tracing.trace(root, user)
+        if done.traced is not None:
+            self._graphs[mode] = done.traced
+            changed = (name for name, value in _state(root).items() if not _is(value, before.get(name)))
+            self._left.update(dict.fromkeys(changed))
 
     def inputs(self, declared: str | None, module: ModuleType) -> list[Given]:
         """Those that are declared, else what the module takes; another size of them where it takes one."""
@@ -141,14 +157,14 @@ class _Pair:
                 raise _CannotCompareError(f"it cannot be run on {declared}")
             others = (*_with_larger_batch(given), *self._without_optional(given))
             return [given, *filter(self._accepts, others)]
-        found = samples(self._traced, self._accepts)
+        found = samples(self._any, self._accepts)
         if not found:
             raise _CannotCompareError("no inputs were found that it takes")
         return found
 
     def _without_optional(self, given: Given) -> Iterator[Given]:
         """Only the inputs that have to be given, where there are more."""
-        required = sum(node.op == "placeholder" and not node.args for node in self._traced.graph.nodes)
+        required = sum(node.op == "placeholder" and not node.args for node in self._any.graph.nodes)
         if required < len(given):
             yield given[:required]
 
@@ -165,13 +181,14 @@ class _Pair:
         return bound_inputs(self._original, inputs, self._bound)
 
     def left_by_tracing(self) -> Iterator[Difference]:
-        """What tracing has changed in the module that it traced."""
-        changed = [name for name, value in _state(self._traced_root).items() if not _is(value, self._before.get(name))]
-        if changed:
-            yield Difference("state", None, None, _listed(changed))
+        """What tracing has changed in the modules that it traced."""
+        if self._left:
+            yield Difference("state", None, None, _listed(list(self._left)))
 
     def compared(self, mode: str, number: int, inputs: Given) -> list[Difference] | None:
-        """What is different in one mode on one of the inputs, None where the module itself cannot be run."""
+        """What is different in one mode on one of the inputs, None where the module itself cannot be run, or traced."""
+        if mode not in self._graphs:
+            return None
         arguments = self._call(inputs)
         for backward in (True, False):
             original = self._run_original(mode, arguments, backward)
@@ -179,7 +196,7 @@ class _Pair:
                 break
         else:
             return None
-        traced = copied(self._traced) or self._traced  # a graph that is no valid code cannot be copied
+        traced = self._graph(mode)
         got = _run(traced.train(mode == "train"), arguments, frozenset(), backward)
         if got.error is not None:
             message = " ".join(message_of(got.error).split())
@@ -193,7 +210,7 @@ class _Pair:
 
     def changed(self, change: Callable[[torch.nn.Module], str], inputs: Given) -> list[Difference] | None:
         """What is different after both were changed in the same way."""
-        original, traced = _copy(self._original).eval(), (copied(self._traced) or self._traced).eval()
+        original, traced = _copy(self._original).eval(), self._graph("eval").eval()
         said, _ = change(original), change(traced)
         dtype = next((one.dtype for one in original.parameters() if one.is_floating_point()), torch.get_default_dtype())
         arguments = pytree.tree_map(lambda value: _as_is(value, dtype), self._call(inputs))
@@ -204,6 +221,10 @@ class _Pair:
         if got.error is None and same(expected.outputs, got.outputs):
             return []
         return [Difference("outputs", "eval", 0, said)]
+
+    def _graph(self, mode: str) -> torch.nn.Module:
+        traced = self._graphs.get(mode, self._any)
+        return copied(traced) or traced  # a graph that is no valid code cannot be copied
 
     def _run_original(self, mode: str, arguments: Mapping[str, Any], backward: bool) -> _Run:
         return _run(_copy(self._original).train(mode == "train"), arguments, self._keywords, backward)

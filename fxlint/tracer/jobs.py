@@ -10,11 +10,11 @@ with file = {"id", "file": path, "module": dotted name, "package": whether the n
 [{"text": expr, "device"}, ...], "why_none": why nothing was found or null, "inputs": expr or null, "concrete_args":
 expr or null, "suggestions": [...],
 "watch": {path: [[first line, last line], ...]} of all that is predicted for it, "goals": [[path, first line, last
-line], ...] of what the recording looks for, "silent": [event, ...] of what traces and is wrong}. What was
-found comes from a survey, see ``instances/survey.py``. A suggestion has an "id" and at least one of "edits": {path:
-[edit, ...]} of its source (see ``edits.py``), "wraps": [[path, name], ...], "expr": the concrete_args, and "tracer":
-{"leaf": [path, class]} or {"param_shapes_constant": true}; with "at": [[path, first line, last line], ...] it is of use
-only if tracing comes to one of these lines.
+line], ...] of what the recording looks for, "silent": [[event, path, line, column], ...] of what traces and is wrong}.
+What was found comes from a survey, see ``instances/survey.py``. A suggestion has an "id" and at least one of "edits":
+{path: [edit, ...]} of its source (see ``edits.py``), "wraps": [[path, name], ...], "expr": the concrete_args, and
+"tracer": {"leaf": [path, class]} or {"param_shapes_constant": true}; with "at": [[path, first line, last line], ...] it
+is of use only if tracing comes to one of these lines.
 
 With "task": "show" nothing is recorded and nothing tried: each root gets one message "shown", see ``show.py``.
 
@@ -73,12 +73,18 @@ from .tracing import STOCK, Tracing, evaluated, told, unknown_parameters
 from .untouched import State, changed_since, state
 
 Spec = Mapping[str, Any]
+Silence = tuple[Any, ...]
+"""(event, path, line, column) of a finding that stops no trace."""
+
+TRAINING = "silent.training"
 
 RECORDING_SHARE = 0.4
 RECORDING_SECONDS = 5.0
 """The recordings of a root may take this share of its seconds, and no more than these, of processor time."""
 ROOTS_PER_GOAL = 2
 """What so many roots before have looked for in vain is not looked for any more."""
+ROOTS_PER_SILENCE = 2
+"""What made no difference in so many roots before is not run side by side any more, nor what has made one."""
 MAX_TRIES = 64
 TRY_SECONDS = 20.0
 """Suggestions tried on one root, and the seconds after which no other try is begun."""
@@ -101,6 +107,8 @@ class Settings:
     """What the roots before in the same file met in the recordings: see ``explore.record``."""
     missed: dict[Goal, set[Any]] = field(default_factory=dict)
     """What they looked for and did not come to, with their ids."""
+    compared: dict[Silence, int] = field(default_factory=dict)
+    """In how many of them what traces and is wrong was run side by side."""
 
 
 def run_batch(batch: Spec, send: Send, orphaned: Callable[[], bool]) -> None:
@@ -265,6 +273,10 @@ def _root(root: Spec, module: ModuleType, send: Send, settings: Settings) -> Non
             settings.met.update(_key_of(event) for event in message["events"])
             for file, first, last in message["missed"]:
                 settings.missed.setdefault((file, first, last), set()).add(root["id"])
+        if message["kind"] == "beside" and message["reason"] is None:
+            for one in _silent(root):
+                enough = ROOTS_PER_SILENCE if message["differences"] else 1
+                settings.compared[one] = settings.compared.get(one, 0) + enough
         say({**message, "allow": message.get("allow", settings.limits.seconds) + GRACE})
 
     say({"kind": "stage", "allow": settings.limits.seconds + GRACE})
@@ -277,6 +289,11 @@ def _root(root: Spec, module: ModuleType, send: Send, settings: Settings) -> Non
     if ending.kind != "done":
         place = _place(ending.file, ending.line)
         say({"kind": "ended", "reason": f"{stage[0]} it {ending.what}", "place": place, "cut": True})
+
+
+def _silent(root: Spec) -> list[Silence]:
+    """What is predicted to be wrong in a graph of a root, but for what is proved by the graphs of both modes."""
+    return [tuple(one) for one in root.get("silent", ()) if one[0] != TRAINING]
 
 
 def _key_of(event: Message) -> Key:
@@ -315,7 +332,8 @@ def _trace_root(root: Spec, module: ModuleType, send: Send, settings: Settings) 
         send({"kind": "ended", "reason": reason, "place": None})
         return
     root = _with_usable_inputs(root, usable[0], module, send, settings)
-    if root.get("silent", ()) and tracing is not None:
+    open_ones = [one for one in _silent(root) if settings.compared.get(one, 0) < ROOTS_PER_SILENCE]
+    if open_ones and tracing is not None:
         _compare(tracing, root, module, send, settings)
     _try_all(root, *usable, module, send, settings)
     send({"kind": "ended", "reason": None, "place": None})
@@ -435,7 +453,7 @@ def _trace_candidate(candidate: Candidate, root: Spec, send: Send, settings: Set
     recording.caught = list(dict.fromkeys([*swallowed, *recording.caught]))
     ran = [frame.to_json() for frame in executed.frames()]
     send({"kind": "recording", "executed": ran, "next": "checking", **recording.to_json()})
-    if way.traces and "silent.training" in root.get("silent", ()):
+    if way.traces and any(event == TRAINING for event, *_ in root.get("silent", ())):
         send({"kind": "modes", **modes(build, settings.tracing, settings.user)})
     return way
 

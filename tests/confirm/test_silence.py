@@ -1,5 +1,7 @@
 """How it is known that a graph is not the model."""
 
+from dataclasses import replace
+
 import pytest
 
 from fxlint.confirm.match import match
@@ -44,7 +46,10 @@ def test_outputs_that_differ_are_the_proof_and_are_told_with_the_inputs():
 def test_where_nothing_differs_what_ran_while_tracing_is_the_proof():
     found = confirmation(finding(), compared())
     assert (found.status, found.proof) == ("confirmed", "event")
-    assert found.reason == "it ran while tracing; side by side, on (2, 3) and (3, 3), nothing differs"
+    assert found.reason == (
+        "it ran while tracing; side by side, on (2, 3) and (3, 3), the graph does the same, "
+        "which says nothing of other inputs or another state"
+    )
 
 
 def test_why_they_were_not_run():
@@ -62,6 +67,22 @@ def test_several_warnings_of_one_module_share_the_blame():
     findings = [finding(), finding("silent.random")]
     judged = match(findings, {ROOT: compared(OUTPUTS)}).findings
     assert all("for this or another of 2 warnings: outputs" in (one.confirmation.reason or "") for one in judged)
+
+
+def test_what_the_module_did_not_come_to_is_not_to_blame():
+    elsewhere = replace(finding("silent.random"), location=Location("net.py", 9, 8, 9, 20))
+    judged = match([finding(), elsewhere], {ROOT: compared(OUTPUTS)}).findings
+    assert "for this or another" not in (judged[0].confirmation.reason or "")
+
+
+def test_nor_is_the_training_flag_for_each_mode_has_its_own_graph():
+    judged = match([finding(), finding("silent.training")], {ROOT: compared(OUTPUTS)}).findings
+    assert "for this or another" not in (judged[0].confirmation.reason or "")
+
+
+def test_of_several_modules_the_one_that_was_run_is_told_even_where_nothing_differs():
+    found = confirmation(finding(modules=(ROOT, OTHER)), trace(), compared())
+    assert (found.reason or "").startswith("in Other of 2 modules: it ran while tracing; side by side")
 
 
 def test_of_several_modules_the_one_that_shows_it_is_told():

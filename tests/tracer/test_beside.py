@@ -13,7 +13,7 @@ pytestmark = pytest.mark.torch
 
 @pytest.fixture
 def compared(source):
-    def compare(text: str, inputs: str | None = None, silent: tuple[str, ...] = ()):
+    def compare(text: str, inputs: str | None = None, silent: tuple[tuple[str], ...] = ()):
         written = source(text)
         candidate = Candidate("Net()", written.build)
         return beside(candidate, {"inputs": inputs, "silent": silent}, written.module, written.user(), STOCK)
@@ -52,8 +52,16 @@ class TestDifferences:
         assert compared(net("return self.layers(x)", layers))["differences"] == []
 
     def test_outputs(self, compared):
-        message = compared(net("return x if self.training else x * 2"), "(torch.ones(2),)")
-        assert differences(message) == {("outputs", "eval", ""), ("gradients", "eval", "input 1")}
+        message = compared(net("return x if y is None else x * 2"), "(torch.ones(2),)")
+        assert differences(message) == {*in_both_modes("outputs"), *in_both_modes("gradients", "input 1")}
+
+    def test_each_mode_has_its_own_graph_so_that_nothing_else_is_blamed_for_the_training_flag(self, compared):
+        assert compared(net("return x if self.training else x * 2"), "(torch.ones(2),)")["differences"] == []
+
+    def test_a_mode_in_which_it_does_not_trace_is_left_out(self, compared):
+        text = net("return range(x) if self.training else x * len(self.__dict__)", "self.more = 0")
+        message = compared(text, "(torch.ones(2),)")
+        assert (message["differences"], message["reason"]) == ([], None)
 
     def test_gradients_that_a_context_keeps_out(self, compared):
         body = "\n                    ".join(["with torch.no_grad():", "return x * self.scale"])
@@ -99,11 +107,11 @@ class TestChanges:
         init = "self.register_buffer('mean', torch.zeros(3)); self.scale = nn.Parameter(torch.ones(3))"
         text, inputs = net(forward, init), "(torch.ones(2, 3),)"
         assert differences(compared(text, inputs)) == set()
-        assert differences(compared(text, inputs, (event,))) == {("outputs", "eval", said)}
+        assert differences(compared(text, inputs, ((event,),))) == {("outputs", "eval", said)}
 
     def test_what_the_graph_reads_when_it_runs_makes_no_difference(self, compared):
         text = net("return x - self.mean", "self.register_buffer('mean', torch.zeros(3))")
-        assert differences(compared(text, "(torch.ones(2, 3),)", ("silent.computed",))) == set()
+        assert differences(compared(text, "(torch.ones(2, 3),)", (("silent.computed",),))) == set()
 
 
 class TestInputs:

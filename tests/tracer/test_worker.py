@@ -209,6 +209,36 @@ def test_what_two_roots_have_looked_for_in_vain_is_not_looked_for_by_the_next(wo
     assert third < second <= first
 
 
+SILENT = """
+class Net(nn.Module):
+    def forward(self, x, y=None):
+        return x * 2 if y is None else x
+
+class Second(Net):
+    pass
+
+class Third(Net):
+    pass
+"""
+
+
+@pytest.mark.parametrize(
+    ("source", "compared"),
+    [
+        (SILENT, ["Net"]),  # the first one has shown that the graph is not the module
+        (SILENT.replace("x * 2", "x"), ["Net", "Second"]),
+    ],
+)
+def test_modules_are_run_side_by_side_until_a_finding_is_clear(work, source, compared):
+    asked = [root(name, silent=[["silent.none", "net.py", 5, 25]]) for name in ("Net", "Second", "Third")]
+    assert [message["root"] for message in of_kind(work({"net.py": source}, asked), "beside")] == compared
+
+
+def test_the_training_flag_is_a_matter_of_the_graphs_alone(work):
+    messages = work({"net.py": NET}, [root(silent=[["silent.training", "net.py", 5, 8]])])
+    assert (len(of_kind(messages, "modes")), of_kind(messages, "beside")) == (1, [])
+
+
 def test_a_module_that_cannot_live_on_the_meta_device(work):
     text = """
     class Net(nn.Module):
