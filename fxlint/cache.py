@@ -52,6 +52,8 @@ MAX_VERSIONS: Final = 4
 """Versions of fxlint whose entries are kept: one project may be linted from several environments."""
 MAX_REPORTS: Final = 64
 """Sets of files whose reports are kept, and whose surveys are: hooks lint other files each time."""
+ABANDONED_NS: Final = 3_600_000_000_000
+"""Nanoseconds after which a file that is still being written was left by a run that was killed."""
 SETTLED_NS: Final = 2_000_000_000
 """Nanoseconds after which another edit of a file cannot have the time of the last one, on any file system."""
 
@@ -61,6 +63,7 @@ _VERSION: Final = re.compile(rf"{_VERSION_PREFIX}[0-9a-f]{{16}}")
 _TAG: Final = "CACHEDIR.TAG"
 _SIGNATURE: Final = "Signature: 8a477f597d28d172789f06886806bc55\n# Results of fxlint, which makes them again.\n"
 _IGNORE: Final = "*\n"
+_ENTRY: Final = ".json"
 _CONTENTS: Final = "contents"
 _REPORT: Final = "report"
 _OF_SETS: Final = (_REPORT, "survey")
@@ -87,6 +90,7 @@ class Cache:
         self._stamps: dict[str, list[Any]] = self._read(_CONTENTS) or {}
         self._digests: dict[str, str | None] = {}
         self._stale_stamps = False
+        self._has_written = False
         self._started = time.time_ns()
         self.reads = Reads()
         self.is_partial = False
@@ -146,9 +150,11 @@ class Cache:
             self._digest(path)
         if self._stale_stamps:
             self._write(_CONTENTS, self._stamps)
+        if self._has_written:
             with contextlib.suppress(OSError):
                 for kind in _OF_SETS:
                     _remove_oldest(self._folder, f"{kind}-", MAX_REPORTS)
+                _remove_abandoned(self._folder)
 
     def _given(self, given: object) -> str:
         return digest_of(self._common, given)
@@ -178,7 +184,7 @@ class Cache:
         if self._folder is None:
             return None
         try:
-            with open(f"{self._folder}/{name}.json", "rb") as stream:
+            with open(f"{self._folder}/{name}{_ENTRY}", "rb") as stream:
                 checksum, payload = stream.read().split(b"\n", 1)
             return json.loads(payload) if digest(payload).encode() == checksum else None
         except (OSError, ValueError, RecursionError):
@@ -189,7 +195,7 @@ class Cache:
         if self.trouble is not None or self._top is None or self._folder is None:
             return
         payload = json.dumps(data, separators=(",", ":")).encode()
-        path = f"{self._folder}/{name}.json"
+        path = f"{self._folder}/{name}{_ENTRY}"
         beside = f"{path}.{os.getpid()}-{next(_counter)}"
         try:
             if not os.path.isdir(self._folder):
@@ -197,6 +203,7 @@ class Cache:
             with open(beside, "xb") as stream:
                 stream.write(digest(payload).encode() + b"\n" + payload)
             os.replace(beside, path)
+            self._has_written = True
         except OSError as error:
             with contextlib.suppress(OSError):
                 os.unlink(beside)
@@ -296,6 +303,15 @@ def _remove_oldest(folder: str, prefix: str, most: int) -> None:
         found = [entry for entry in entries if entry.name.startswith(prefix)]
     for entry in sorted(found, key=lambda entry: entry.stat().st_mtime_ns)[:-most]:
         os.unlink(entry.path)
+
+
+def _remove_abandoned(folder: str) -> None:
+    """Remove what runs that were killed have written beside the entries."""
+    with os.scandir(folder) as entries:
+        found = [entry for entry in entries if f"{_ENTRY}." in entry.name]
+    for entry in found:
+        if time.time_ns() - entry.stat().st_mtime_ns > ABANDONED_NS:
+            os.unlink(entry.path)
 
 
 def _text(path: str) -> str:

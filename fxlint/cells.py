@@ -8,11 +8,11 @@ from collections.abc import Sequence
 from dataclasses import fields, is_dataclass, replace
 from typing import Any, TypeVar
 
-from fxlint.findings import Failure, Finding, Location, ModuleReport, Problem, Root
+from fxlint.findings import Failure, Location, Problem, Root
 from fxlint.project.buffers import content
 from fxlint.project.notebook import Notebook, is_notebook, read_notebook
 
-_Told = TypeVar("_Told", Finding, ModuleReport, Problem)
+_Told = TypeVar("_Told")
 
 
 class Cells:

@@ -340,6 +340,8 @@ def check(
         say(f"warning: no Python files in {printable(', '.join(paths))}")
     if show_fixes:
         _say_fixes(changes, say)
+    if fix:
+        _say_untried(changes, can_fix, say)
     if not quiet:
         _say_summary(report, len(changes.applied) if fix else None, can_fix, say)
     code = exit_code(report, never if exit_zero or fix_only else configs)
@@ -539,6 +541,16 @@ def _show_diff(changes: Changes, can_fix: Callable[[Finding], bool], say: Say, *
     left = 0 if unsafe else len(fixes(filter(can_fix, changes.report.findings), unsafe=True))
     if left:
         say(f"{left} more with --unsafe-fixes: they trace, and whether they give the same was not compared")
+    _say_untried(changes, can_fix, say)
+
+
+def _say_untried(changes: Changes, can_fix: Callable[[Finding], bool], say: Say) -> None:
+    from fxlint.report.summary import counted
+    from fxlint.rewrite import is_untried
+
+    untried = sum(is_untried(finding) for finding in changes.report.findings if can_fix(finding))
+    if untried:
+        say(f"not applied for {counted(untried, 'finding')}: a change has to be seen to trace, and nothing was traced")
 
 
 def _said(given: dict[str, Any]) -> dict[str, object]:

@@ -80,6 +80,7 @@ def trace(
 
     Exit code 0: it traces. 1: it does not. 2: there is nothing to trace.
     """
+    from fxlint.cells import Cells
     from fxlint.confirm import show
     from fxlint.engine import confirm_settings
     from fxlint.report.graph import FORMATS, CannotDrawError
@@ -97,7 +98,7 @@ def trace(
     if concrete_args is not None:
         key = f"{Path(root.path).resolve()}::{root.qualname}"
         tracer = replace(tracer, tracing=replace(tracer.tracing, concrete_args={key: _dictionary(concrete_args)}))
-    shown = show(root, tracer)
+    shown = Cells([root.path]).told(show(root, tracer))
     for problem in shown.problems:
         _say(f"warning: {placed(problem)}")
     if shown.error is not None or shown.instance is None:

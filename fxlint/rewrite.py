@@ -110,10 +110,20 @@ def fix_of(finding: Finding, *, unsafe: bool) -> Suggestion | None:
 
     Where there is none, and ``unsafe`` ones may be taken, the first one that was seen to trace.
     """
-    edits = [one for one in finding.suggestions if one.edits and one.concrete_args is None and one.tracer is None]
+    edits = _edits(finding)
     safe = (one for one in edits if one.safe)
     traced = (one for one in edits if unsafe and one.checked is not None and one.checked.verdict == "traces")
     return next(chain(safe, traced), None)
+
+
+def is_untried(finding: Finding) -> bool:
+    """Whether there are edits that might be taken, and nobody has seen what the tracer makes of any."""
+    edits = _edits(finding)
+    return bool(edits) and all(one.checked is None and not one.safe for one in edits)
+
+
+def _edits(finding: Finding) -> list[Suggestion]:
+    return [one for one in finding.suggestions if one.edits and one.concrete_args is None and one.tracer is None]
 
 
 def changed(edits: Iterable[Edit]) -> dict[str, bytes]:

@@ -12,7 +12,7 @@ import pytest
 
 import fxlint
 import fxlint.predict
-from fxlint.cache import SETTLED_NS, Cache, clean
+from fxlint.cache import ABANDONED_NS, SETTLED_NS, Cache, clean
 from fxlint.cli import main
 from fxlint.codec import encoded, reader
 from fxlint.findings import Report
@@ -267,6 +267,18 @@ class TestTheFolder:
         first, second = (run.communicate()[0] for run in runs)
         assert first == second
         assert not [file for file in Path(".fxlint_cache").rglob("*") if file.is_file() and ".json-" in file.name]
+
+    def test_what_a_run_that_was_killed_has_begun_is_removed(self, project, capsys):
+        project.write(other=ALONE)
+        project.run(capsys)
+        (entry,) = Path(".fxlint_cache").rglob("report-*.json")
+        old, new = (entry.with_name(f"{entry.name}.{pid}-0") for pid in (1, 2))
+        for path, age in ((old, 2 * ABANDONED_NS), (new, 0)):
+            path.touch()
+            os.utime(path, ns=(time.time_ns() - age, time.time_ns() - age))
+        project.write(other=ALONE.replace("len(x)", "int(x)"))
+        project.run(capsys)
+        assert (old.exists(), new.exists()) == (False, True)
 
     def test_reports_of_many_sets_of_files_do_not_pile_up(self, project, capsys, monkeypatch):
         monkeypatch.setattr("fxlint.cache.MAX_REPORTS", 2)

@@ -71,7 +71,7 @@ def stages(tmp_path, monkeypatch) -> Stages:
         answers.paths = tuple(paths)
         return Outlook(answers.predicted)
 
-    def confirm(prediction, rules, settings):
+    def confirm(prediction, rules, settings, cache):
         answers.confirm_ran = True
         answers.settings = settings
         return answers.confirmed or prediction
@@ -337,7 +337,7 @@ def test_no_confirm_starts_no_process_and_runs_no_line_of_the_project(tmp_path):
 
 
 def test_a_file_that_is_saved_before_it_is_traced_is_told(stages, fxlint, monkeypatch):
-    def confirm(prediction, rules, settings):
+    def confirm(prediction, rules, settings, cache):
         Path("model.py").write_text(f"# another line\n{MODEL}")
         return prediction
 
@@ -556,6 +556,16 @@ def test_diff_tells_of_suggestions_that_are_not_known_to_be_safe(stages, fxlint)
     assert "+    return x.size(0)" in fxlint("model.py", "--diff", "--unsafe-fixes")[1]
 
 
+def test_what_nobody_has_seen_to_trace_is_not_applied_and_that_is_said(stages, fxlint):
+    edit = Edit(Location("model.py", 2, 12, 2, 18), "x.size(0)")
+    stages.finds(replace(finding(), suggestions=(Suggestion("rewrite", "use it", (edit,)),)))
+    told = "not applied for 1 finding: a change has to be seen to trace, and nothing was traced"
+    for options in (("--diff",), ("--diff", "--unsafe-fixes"), ("--fix", "--unsafe-fixes")):
+        _, _, err = fxlint("model.py", "--no-confirm", *options)
+        assert told in err.splitlines()
+    assert told not in fxlint("model.py", "--no-confirm")[2]
+
+
 @pytest.mark.parametrize("option", ["--fix", "--add-noqa"])
 @pytest.mark.parametrize(
     ("spoil", "told"),
@@ -764,12 +774,20 @@ def test_exit_non_zero_on_fix(stages, fxlint):
     assert fxlint("model.py", "--fix", "--exit-non-zero-on-fix")[0] == 0
 
 
+STATISTICS = """\
+11  FX121       rule
+ 1  FX001  [*]  unused-suppression
+ 1  FX120       rule
+[*] fixable with --fix
+"""
+
+
 def test_statistics_count_the_findings_of_each_rule(stages, fxlint):
     Path("model.py").write_text(MODEL + "    # fxlint: ignore[FX101]\n")
     refuted = finding(code="FX105", status="refuted")
     stages.finds(finding(), *(finding(code="FX121", line=line) for line in range(1, 12)), refuted)
     code, out, _ = fxlint("model.py", "--statistics")
-    assert (code, out) == (1, "11  FX121  [ ]  rule\n 1  FX001  [*]  unused-suppression\n 1  FX120  [ ]  rule\n")
+    assert (code, out) == (1, STATISTICS)
 
 
 def test_settings_can_come_from_the_environment(stages, fxlint, monkeypatch):

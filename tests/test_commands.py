@@ -72,6 +72,11 @@ class TestTrace:
             "control flow (pkg/net.py:16:9)\n"
         )
 
+    def test_the_cell_of_a_notebook_in_which_it_stops(self, fxlint):
+        cells = [{"cell_type": "code", "source": text} for text in ("x = 1", MODEL)]
+        Path("nb.ipynb").write_text(json.dumps({"nbformat": 4, "metadata": {}, "cells": cells}))
+        assert fxlint("trace", "nb.ipynb::Net")[2].endswith("(nb.ipynb:cell 2:16:9)\n")
+
     @pytest.mark.parametrize(
         ("name", "given"), [("pkg.net:Net", "flag=True"), ("pkg/net.py::Net", "{'flag': True}")]
     )

@@ -7,7 +7,7 @@ import pytest
 
 import fxlint
 from fxlint.cli import main
-from fxlint.project.notebook import read_notebook
+from fxlint.project.notebook import read_notebook, with_cells
 from fxlint.report import Options, renderer
 from fxlint.report.sources import Sources
 from fxlint.rules import load_rules
@@ -108,6 +108,33 @@ def test_what_is_no_notebook_is_a_problem(content):
 def test_other_languages_are_passed_over():
     Path("nb.ipynb").write_text(notebook("x <- 1", language="R"))
     assert fxlint.check(confirm=False).problems == ()
+
+
+@pytest.mark.parametrize(
+    ("metadata", "cells"),
+    [
+        ({"kernelspec": None}, 1),
+        ({"kernelspec": {"name": "python3", "language": None}}, 1),
+        (None, 1),
+        ({"language_info": {"name": "R"}}, 0),
+        ({"kernelspec": None, "language_info": {"name": "python"}}, 1),
+    ],
+)
+def test_the_language_where_the_kernel_does_not_say_it(metadata, cells):
+    assert len(read_notebook(notebook("x = 1", metadata=metadata).encode()).starts) == cells
+
+
+def test_sources_that_are_split_anywhere_and_line_ends_of_any_kind():
+    pieces = [{"cell_type": "code", "source": ["x =", " 1\ny ", "= 2\r\nz = 3\rw = 4"]}]
+    raw = notebook(cells=pieces).encode()
+    assert read_notebook(raw).text == "x = 1\ny = 2\nz = 3\nw = 4\n"
+
+
+def test_a_byte_order_mark_stays():
+    mark = b"\xef\xbb\xbf"
+    raw = mark + notebook("x = 1").encode()
+    assert read_notebook(raw).text == "x = 1\n"
+    assert with_cells(raw, {1: lambda _: "x = 2"}) == raw.replace(b"x = 1", b"x = 2")
 
 
 def run(*arguments: str) -> int:

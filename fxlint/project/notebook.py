@@ -62,10 +62,16 @@ def cells_of(raw: bytes) -> list[str]:
     try:
         data: Any = json.loads(raw)
         cells = [_source(cell) for cell in data["cells"] if cell["cell_type"] == "code"]
-        language = data.get("metadata", {}).get("kernelspec", {}).get("language", "python")
+        language = _language(data.get("metadata") or {})
     except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
         raise ValueError("it is no Jupyter notebook of version 4") from None
     return cells if language == "python" else []
+
+
+def _language(metadata: Any) -> Any:
+    """What the kernel says, which may be nothing, else the notebook itself; Python where neither does."""
+    kernel, own = metadata.get("kernelspec") or {}, metadata.get("language_info") or {}
+    return kernel.get("language") or own.get("name") or "python"
 
 
 def with_cells(raw: bytes, changes: Mapping[int, Callable[[str], str]]) -> bytes:
@@ -141,7 +147,7 @@ def read_notebook(raw: bytes) -> Notebook:
 
 def _source(cell: Any) -> str:
     source = cell["source"]
-    return (source if isinstance(source, str) else "".join(source)).replace("\r\n", "\n").rstrip("\n")
+    return re.sub(r"\r\n?", "\n", source if isinstance(source, str) else "".join(source)).rstrip("\n")
 
 
 def _python(rows: list[str]) -> list[str]:
