@@ -38,6 +38,7 @@ from fxlint.config import (
     shown,
 )
 from fxlint.findings import Severity
+from fxlint.garbage import uncollected
 from fxlint.project.buffers import holding
 from fxlint.report.text import placed, printable
 from fxlint.rewrite import replace_file
@@ -68,13 +69,14 @@ def main(arguments: Sequence[str] | None = None) -> NoReturn:
     for stream in (sys.stdout, sys.stderr):
         if hasattr(stream, "reconfigure"):  # a name or a message that the console cannot encode must not end the run
             stream.reconfigure(errors="backslashreplace")
-    try:
-        stop_on_signals()
-        code = _exit_code(lambda: cli.main(arguments, prog_name="fxlint", standalone_mode=False))
-    except Stopped as stopped:
-        _say(str(stopped))
-        code = stopped.exit_code
-    gc.freeze()  # the process ends: nobody needs the syntax trees to be gone through once more
+    with uncollected():
+        try:
+            stop_on_signals()
+            code = _exit_code(lambda: cli.main(arguments, prog_name="fxlint", standalone_mode=False))
+        except Stopped as stopped:
+            _say(str(stopped))
+            code = stopped.exit_code
+        gc.freeze()  # nor at the end of the process, which takes all with it
     sys.exit(code)
 
 
@@ -456,6 +458,7 @@ def _watch(paths: Sequence[str], configs: Configs) -> int:
         _exit_code(lambda: context.invoke(check, **given))  # a slip in the configuration is not the end
         if not given["quiet"] and not given["silent"]:
             _say("watching for changes; interrupt to end")
+        gc.collect()
 
     watch(run, paths, configs)
     return 0

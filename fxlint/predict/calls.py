@@ -406,7 +406,7 @@ def run_function(vm: Machine, function: Function, variables: dict[str, Value], n
     try:
         if isinstance(function.node, ast.Lambda):
             return evaluate.expression(vm, inner, function.node.body)
-        if statements.is_generator(function.node):
+        if statements.is_generator(function.node, inner.source):
             inner.yields = []
         try:
             falls = statements.block(vm, inner, function.node.body)

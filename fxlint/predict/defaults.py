@@ -126,7 +126,7 @@ def _may_reach(vm: Machine, callee: _Callee, call: ast.Call, parameter: str) -> 
 def _value(vm: Machine, module: ModuleScope, call: ast.Call, node: ast.expr) -> Value:
     """What an expression in a call is, as far as what is given to the function around it says so."""
     around = sites.of(module).around[call]
-    if around.function is None:
+    if around.function is None or isinstance(node, ast.Constant):
         return sites.evaluated(vm, module, node, {})
     variables: dict[str, Value] = {}
     for name in sorted({part.id for part in walk(node) if isinstance(part, ast.Name)}):

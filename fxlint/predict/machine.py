@@ -401,18 +401,18 @@ class Machine:
         Each branch returns whether it falls through. A branch that stock tracing would have left (``failed``) does not
         contribute values where the other one goes on.
         """
-        source = self.frame.source
-        first = self._branch(Guard(source, node, True, traced), then, likely is False)
-        second = self._branch(Guard(source, node, False, traced), otherwise, likely is True)
         frame = self.frame
+        taken, other_way = Guard(frame.source, node, True, traced), Guard(frame.source, node, False, traced)
+        first = self._branch(taken, then, likely is False)
+        second = self._branch(other_way, otherwise, likely is True)
         if first.falls and second.falls:
             if first.failed != second.failed:
                 alive = second if first.failed else first
                 self.heap.apply(alive.changes)
             else:
                 partial = [
-                    *self._partial(first.changes, second.changes, Guard(source, node, False, traced), likely is True),
-                    *self._partial(second.changes, first.changes, Guard(source, node, True, traced), likely is False),
+                    *self._partial(first.changes, second.changes, other_way, likely is True),
+                    *self._partial(second.changes, first.changes, taken, likely is False),
                 ]
                 self.heap.merge(first.changes, second.changes, likely)
                 self.failed = first.failed

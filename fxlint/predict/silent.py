@@ -28,6 +28,7 @@ from fxlint.predict.values import (
     holds_traced,
     is_of_tracing,
 )
+from fxlint.project.tree import kept, walk
 
 _RANDOM: Final = frozenset(
     "torch.rand torch.randn torch.randint torch.randperm torch.normal torch.bernoulli torch.multinomial "
@@ -192,9 +193,7 @@ def lost(vm: Machine, cls: Class) -> None:
 def _hooks_on_itself(vm: Machine, method: ast.FunctionDef) -> Iterator[ast.Call]:
     """The calls in a method that give the module itself a forward hook."""
     own = method.args.args[0].arg if method.args.args else ""
-    for call in ast.walk(method):
-        if not isinstance(call, ast.Call):
-            continue
+    for call in _calls(method):
         if isinstance(call.func, ast.Attribute) and call.func.attr.startswith("register_forward_"):
             if isinstance(call.func.value, ast.Name) and call.func.value.id == own:
                 yield call
@@ -218,10 +217,12 @@ def _calls_itself(method: ast.FunctionDef) -> bool:
     if any(isinstance(one, ast.Name) and one.id in {"classmethod", "staticmethod"} for one in method.decorator_list):
         return False
     own = method.args.args[0].arg if method.args.args else ""
-    return any(
-        isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == own
-        for node in ast.walk(method)
-    )
+    return any(isinstance(call.func, ast.Name) and call.func.id == own for call in _calls(method))
+
+
+@kept
+def _calls(method: ast.FunctionDef) -> list[ast.Call]:
+    return [node for node in walk(method) if isinstance(node, ast.Call)]
 
 
 def _hooks(tree: ast.AST, name: str) -> Iterator[ast.Call]:

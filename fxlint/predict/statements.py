@@ -23,6 +23,7 @@ from fxlint.predict.values import (
     Value,
     holds_traced,
 )
+from fxlint.project.source import SourceFile
 from fxlint.project.tree import children, kept
 
 MAX_WHILE: Final = 40
@@ -45,8 +46,10 @@ def exit_now(vm: Machine, value: Value) -> Exit:
 
 
 @kept
-def is_generator(function: ast.AST) -> bool:
+def is_generator(function: ast.AST, source: SourceFile) -> bool:
     """Whether the function's own body yields (bodies of functions inside it do not count)."""
+    if "yield" not in source.text:
+        return False
     pending = children(function)
     while pending:
         inner = pending.pop()

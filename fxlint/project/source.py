@@ -13,6 +13,7 @@ from pathlib import Path
 from fxlint.findings import Location
 from fxlint.project.buffers import content
 from fxlint.project.notebook import is_notebook, of_cell, read_notebook
+from fxlint.project.tree import kept
 
 _DIRECTIVE = re.compile(r"#\s*fxlint:\s*(?P<name>trace|instance|inputs)\b\s*(?:=\s*(?P<value>.+?))?\s*$")
 
@@ -49,14 +50,7 @@ class SourceFile:
 
     def segment(self, node: ast.AST) -> str:
         """The source of a node on one line, shortened where it is long."""
-        place = self.location(node)
-        rows = self.lines[place.line - 1 : place.end_line]
-        if not rows:
-            return ""
-        rows[-1] = rows[-1][: place.end_column - 1]
-        rows[0] = rows[0][place.column - 1 :]
-        text = " ".join(row.strip() for row in rows)
-        return text if len(text) <= 80 else text[:77] + "..."
+        return _segment(node, self)
 
     def directives(self) -> dict[int, list[tuple[str, str | None]]]:
         """The comments ``# fxlint: trace``, ``# fxlint: instance=...`` and ``# fxlint: inputs=...`` by line."""
@@ -76,6 +70,18 @@ class SourceFile:
         if row.isascii():
             return offset + 1
         return len(row.encode()[:offset].decode(errors="replace")) + 1
+
+
+@kept
+def _segment(node: ast.AST, source: SourceFile) -> str:
+    place = source.location(node)
+    rows = source.lines[place.line - 1 : place.end_line]
+    if not rows:
+        return ""
+    rows[-1] = rows[-1][: place.end_column - 1]
+    rows[0] = rows[0][place.column - 1 :]
+    text = " ".join(row.strip() for row in rows)
+    return text if len(text) <= 80 else text[:77] + "..."
 
 
 def read_text(path: str) -> str:

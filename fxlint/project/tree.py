@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Callable, Iterator
 from functools import wraps
-from typing import Any, Final, TypeVar
+from typing import Concatenate, Final, ParamSpec, TypeVar
 
 _SHARED: Final = frozenset({"ctx", "op", "ops", "kind", "type_comment", "type_ignores"})
 """Fields without nodes of their own: all trees share one `Load`."""
@@ -14,18 +14,22 @@ _FIELDS: Final[dict[type[ast.AST], tuple[str, ...]]] = {}
 
 _Node = TypeVar("_Node", bound=ast.AST)
 _Result = TypeVar("_Result")
+_Given = ParamSpec("_Given")
 
 
-def kept(function: Callable[[_Node], _Result]) -> Callable[[_Node], _Result]:
-    """For functions of the syntax alone: the result is kept on the node, and lives as long as the tree."""
+def kept(function: Callable[Concatenate[_Node, _Given], _Result]) -> Callable[Concatenate[_Node, _Given], _Result]:
+    """For functions of a node, and of the source that it stands in: the result is kept on the node, for as long as the
+    tree lives.
+    """
     name = f"{function.__module__}.{function.__qualname__}"
 
     @wraps(function)
-    def recalled(node: _Node) -> Any:
+    def recalled(node: _Node, /, *args: _Given.args, **keywords: _Given.kwargs) -> _Result:
         known = node.__dict__
         if name not in known:
-            known[name] = function(node)
-        return known[name]
+            known[name] = function(node, *args, **keywords)
+        found: _Result = known[name]
+        return found
 
     return recalled
 
