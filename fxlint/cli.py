@@ -445,6 +445,19 @@ def clean(paths: tuple[str, ...], config: tuple[str, ...], **given: Any) -> int:
     return EXIT_CANNOT if files.problems else 0
 
 
+@cli.command("server")
+@click.option("--stdio", is_flag=True, hidden=True, help="What it does anyway; editors say it.")
+def serve(stdio: bool) -> int:
+    """Answer an editor over standard input and output: the language server, which runs no code."""
+    del stdio
+    try:
+        from fxlint.server import server
+    except ImportError:
+        raise ConfigError("the server needs pygls, which comes with the extra `server`") from None
+    server().start_io()
+    return 0
+
+
 def _watch(paths: Sequence[str], configs: Configs) -> int:
     """Run the command that is under way, without --watch, again and again."""
     from fxlint.watch import watch
