@@ -14,9 +14,9 @@ from typing import Any
 
 import torch
 
-_TRACER = os.path.dirname(os.path.realpath(__file__))
-_TORCH = os.path.dirname(os.path.realpath(torch.__file__))
-_STDLIB = tuple({os.path.realpath(sysconfig.get_path(name)) for name in ("stdlib", "platstdlib")})
+TRACER = os.path.dirname(os.path.realpath(__file__))
+TORCH = os.path.dirname(os.path.realpath(torch.__file__))
+STDLIB = tuple({os.path.realpath(sysconfig.get_path(name)) for name in ("stdlib", "platstdlib")})
 _INSTALLED = ("site-packages", "dist-packages")
 
 MAX_FRAMES = 60
@@ -101,11 +101,11 @@ class UserCode:
         file = real_path(filename)
         if file in self._interest:
             return True
-        if _inside(file, _TRACER) or _inside(file, _TORCH):
+        if _inside(file, TRACER) or _inside(file, TORCH):
             return False
         return not any(
             _inside(file, library) and not any(part in _INSTALLED for part in file[len(library) :].split(os.sep))
-            for library in _STDLIB
+            for library in STDLIB
         )
 
     def own(self, instructions: list[Instruction]) -> list[Instruction]:

@@ -1,8 +1,9 @@
-"""What code under lint loads: the files of the project that it imports, opens, lists, or looks for in vain.
+"""What code under lint loads: modules that it imports or looks for in vain, wherever they are but where packages are
+installed, and files and folders of the project that it opens or lists.
 
 Results are kept for later runs, and hold while these files are the same. Audit events tell what is loaded a first time;
-importing tells what another module has loaded before. Either is put down to all files of the project that have code
-running then. All processes of a batch write into one log, whatever becomes of them.
+importing tells what another module has loaded before. Either is put down to all such modules that have code running
+then. All processes of a batch write into one log, whatever becomes of them.
 """
 
 from __future__ import annotations
@@ -18,12 +19,17 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from types import CodeType, FrameType, ModuleType
 from typing import Any
 
-from .frames import real_path
+from .frames import STDLIB, TORCH, TRACER, real_path
 
 _INSTALLED = frozenset(("site-packages", "dist-packages"))
 _EVENTS = {"open": 0, "compile": 1, "exec": 0, "os.listdir": 0, "os.scandir": 0}
 """The events that tell of a file or a folder, with the index of the argument that says which."""
+_CODE = frozenset(("compile", "exec"))
 _LISTING = frozenset(("os.listdir", "os.scandir"))
+_NOT_WORKED_ON = tuple(
+    os.path.join(folder, "")
+    for folder in (*STDLIB, TORCH, TRACER)
+)
 _IMPORT_SYSTEM = "<frozen importlib"
 _BETWEEN = "\0"
 
@@ -38,7 +44,7 @@ class Loads:
     def __init__(self, folders: Iterable[str], linted: Collection[str]) -> None:
         self._folders = tuple(dict.fromkeys(os.path.join(real_path(folder), "") for folder in folders))
         self._linted = frozenset(linted)
-        self._known: dict[str, bool] = {}
+        self._sources: dict[str, bool] = {}
         self._noted: set[str] = set()
         self._log = tempfile.TemporaryFile(mode="ab+", buffering=0)  # noqa: SIM115 - lives as long as the process
         self._file = ""
@@ -47,7 +53,7 @@ class Loads:
         importlib.import_module = self._importing_module(importlib.import_module)
 
     def begin(self, file: str) -> None:
-        """What is loaded while no file of the project has code running is put down to this one from now on."""
+        """What is loaded while none of the modules has code running is put down to this one from now on."""
         self._file = real_path(file)
         self._note([self._file], self._file)
 
@@ -96,30 +102,37 @@ class Loads:
         path = what.co_filename if isinstance(what, CodeType) else what
         if event in _LISTING and frame.f_code.co_filename.startswith(_IMPORT_SYSTEM):
             return
-        if isinstance(path, (str, bytes, os.PathLike)) and self._is_of_project(os.fsdecode(path)):
+        if not isinstance(path, (str, bytes, os.PathLike)):
+            return
+        path = os.fsdecode(path)
+        if self._is_source(path) and (event in _CODE or self._is_of_project(path)):
             listing = os.sep if event in _LISTING else ""
-            self._note(self._running(frame), real_path(os.fsdecode(path)).rstrip(os.sep) + listing)
+            self._note(self._running(frame), real_path(path).rstrip(os.sep) + listing)
 
     def _running(self, frame: FrameType | None) -> set[str]:
-        """The files of the project that have code running."""
+        """The files of the modules that have code running."""
         found = set()
         while frame is not None:
-            if self._is_of_project(frame.f_code.co_filename):
+            if self._is_source(frame.f_code.co_filename):
                 found.add(real_path(frame.f_code.co_filename))
             frame = frame.f_back
         return found or {self._file}
 
-    def _is_of_project(self, path: str) -> bool:
-        known = self._known.get(path)
+    def _is_source(self, path: str) -> bool:
+        """Whether a path may be that of a module that somebody is working on."""
+        known = self._sources.get(path)
         if known is None:
-            known = self._known[path] = os.path.isabs(path) and self._decide(real_path(path))
+            known = self._sources[path] = os.path.isabs(path) and self._decide(real_path(path))
         return known
 
     def _decide(self, path: str) -> bool:
-        if path in self._linted:
-            return True
-        inside = f"{path}{os.sep}".startswith(self._folders)
-        return inside and not any(part in _INSTALLED for part in path.split(os.sep))
+        return path in self._linted or not (
+            path.startswith(_NOT_WORKED_ON) or any(part in _INSTALLED for part in path.split(os.sep))
+        )
+
+    def _is_of_project(self, path: str) -> bool:
+        real = real_path(path)
+        return real in self._linted or f"{real}{os.sep}".startswith(self._folders)
 
     # ---- what is imported, also when it is not loaded any more
 
@@ -132,7 +145,7 @@ class Loads:
             level: int = 0,
         ) -> ModuleType:
             file = globals.get("__file__") if globals is not None else None
-            if not isinstance(file, str) or not self._is_of_project(file):
+            if not isinstance(file, str) or not self._is_source(file):
                 return original(name, globals, locals, fromlist, level)
             try:
                 return original(name, globals, locals, fromlist, level)
@@ -171,11 +184,11 @@ class Loads:
         search = sys.path if not parent else getattr(sys.modules.get(parent), "__path__", ())
         for folder in search:
             for place in (os.path.join(folder, last, "__init__.py"), os.path.join(folder, f"{last}.py")):
-                if self._is_of_project(place):
+                if self._is_source(place):
                     yield real_path(place)
                 if real_path(place) == file:
                     return
-        if file and self._is_of_project(file):  # it was found in another way
+        if file and self._is_source(file):  # it was found in another way
             yield file
 
 

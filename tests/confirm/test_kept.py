@@ -117,6 +117,15 @@ class TestWhatIsTracedAgain:
         project.write(helper=HELPER.format("len(x)"))
         assert project.traced() == ["dynamic.py", "late.py"]
 
+    def test_what_imports_it_from_another_folder(self, project, monkeypatch, tmp_path_factory):
+        elsewhere = tmp_path_factory.mktemp("elsewhere")
+        monkeypatch.setenv("PYTHONPATH", str(elsewhere))
+        (elsewhere / "sibling.py").write_text(HELPER.format("2"))
+        project.write(net=net("count(x)", head="from sibling import count"), other=net("int(x)"))
+        project.run()
+        (elsewhere / "sibling.py").write_text(HELPER.format("len(x)"))
+        assert project.traced() == ["net.py"]
+
     def test_what_reads_a_file_of_the_project(self, project):
         head = "import json, pathlib\nSIZE = json.loads(pathlib.Path(__file__).with_name('size.json').read_text())"
         (project.folder / "size.json").write_text("1")
