@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any, Final, Literal
 
 from fxlint.cache import Cache
+from fxlint.project.buffers import held
 from fxlint.tracer.messages import Message
 
 Take = Callable[[Message], None]
@@ -58,6 +59,8 @@ class Answers:
         return [question for question in questions if not self._is_answered(question, take)]
 
     def _is_answered(self, question: Question, take: Take) -> bool:
+        if held():  # a file may be loaded under another name than it is held by
+            return False
         known = self._cache.recall(question.kind, question.files, self._given(question), Answer)
         if known is None or not self._linted.issuperset(known.linted) or not self._linted.isdisjoint(known.others):
             return False

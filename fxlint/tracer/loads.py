@@ -21,7 +21,8 @@ from typing import Any
 
 from .frames import STDLIB, TORCH, TRACER, real_path
 
-_INSTALLED = frozenset(("site-packages", "dist-packages"))
+_NO_SOURCES = frozenset(("site-packages", "dist-packages", "__pycache__"))
+"""Folders of what is installed, and of what Python makes of sources."""
 _EVENTS = {"open": 0, "compile": 1, "exec": 0, "os.listdir": 0, "os.scandir": 0}
 """The events that tell of a file or a folder, with the index of the argument that says which."""
 _CODE = frozenset(("compile", "exec"))
@@ -127,7 +128,7 @@ class Loads:
 
     def _decide(self, path: str) -> bool:
         return path in self._linted or not (
-            path.startswith(_NOT_WORKED_ON) or any(part in _INSTALLED for part in path.split(os.sep))
+            path.startswith(_NOT_WORKED_ON) or any(part in _NO_SOURCES for part in path.split(os.sep))
         )
 
     def _is_of_project(self, path: str) -> bool:

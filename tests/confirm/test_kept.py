@@ -1,5 +1,6 @@
 """A confirmed run traces again only what depends on an edit, and says the same as one without a cache."""
 
+import compileall
 import os
 import subprocess
 import sys
@@ -13,6 +14,7 @@ from fxlint.cache import Cache
 from fxlint.cli import main
 from fxlint.confirm.kept import Answers, Question
 from fxlint.confirm.pool import Worker
+from fxlint.project.buffers import holding
 
 NET = """import torch
 from torch import nn
@@ -81,6 +83,13 @@ class TestWhatIsTracedAgain:
         assert (project.run()[0], project.asked) == ([], [])
         project.write(one__net=net("int(x)"))
         assert project.traced() == ["one/net.py"]
+
+    def test_nothing_once_python_has_compiled_the_sources(self, project):
+        project.write(package____init__="", package__net=net("count(x)", head="from .helper import count"))
+        project.write(package__helper=HELPER.format("len(x)"))
+        project.run()
+        compileall.compile_dir(project.folder, quiet=1)
+        assert project.run()[0] == []
 
     def test_no_worker_is_started_for_another_selection_or_number_of_processes(self, project):
         project.write(net=net())
@@ -247,6 +256,13 @@ class TestAnswers:
         os.utime(tmp_path / "net.py", (time.time() + 1, time.time() + 1))
         self.told(cache, {"kind": "loads", "files": [str(tmp_path / "net.py")]}, {"kind": "done"})
         assert self.known(Cache(str(tmp_path / "kept"))) is None
+
+    def test_nor_are_they_told_again_while_something_is_held_in_memory(self, tmp_path):
+        cache = Cache(str(tmp_path / "kept"))
+        self.told(cache, {"kind": "loads", "files": []}, {"kind": "done"})
+        with holding({"net.py": b""}):
+            assert self.known(Cache(str(tmp_path / "kept"))) is None
+        assert self.known(Cache(str(tmp_path / "kept"))) is not None
 
     def test_nor_where_other_files_are_linted_of_those_that_were_loaded(self, tmp_path):
         (tmp_path / "net.py").write_text("")
