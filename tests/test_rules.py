@@ -44,7 +44,7 @@ VOCABULARY = {
     "key": "lookup",
     "output": "type generator",
     "signature": "variadic decorated",
-    "root": "library",
+    "root": "library uninitialised",
     "module": "unregistered",
     "raise": "reached attribute type name",
     "context": "proxy",
@@ -97,7 +97,7 @@ ONLY_ADVICE = {
     "loop_over_rows", "loop_over_time_steps", "layer_by_size", "options_as_keywords", "object_of_own_class",
     "traced_key_in_dictionary", "loop_over_arguments", "keywords_passed_on", "wraps_around_keywords",
     "field_called_keys", "device_of_input", "result_of_wrapped_function", "wrapped_method",
-    "name_bound_for_tensors",
+    "name_bound_for_tensors", "constructor_without_super", "subclass_without_super",
 }  # fmt: skip
 """Bad examples for which nobody can write the way out without knowing what the code is for."""
 ANOTHER_TYPE = {"set_of_tensors", "generator"}

@@ -83,6 +83,8 @@ def kind_of_root(met: Met, path: str, line: int, source: str) -> Kind | None:
         event = "signature.decorated" if _has_decorated_forward(source, line) else "signature.variadic"
     elif met.family == "wrap":
         event = "wrap.misuse"
+    elif met.family == "root":
+        event = "root.uninitialised"
     elif met.family in ("bool", "iter", "len", "index", "int", "float", "call", "kwargs", "tensor", "setitem", "key"):
         event = "root.library"
     else:

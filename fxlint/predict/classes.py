@@ -445,6 +445,25 @@ def initialise(vm: Machine, frame: Frame, created: Instance, args: Arguments, no
             return
 
 
+def leaves_out_module(vm: Machine, cls: Class) -> bool:
+    """Whether the constructor of a module certainly never comes to that of nn.Module: all it does with ``self`` is to
+    store and read attributes.
+    """
+    init = find(vm, cls, "__init__")
+    unusual = cls.node.keywords or isinstance(find(vm, cls, "__new__"), Function)
+    if not isinstance(init, Function) or isinstance(init.node, ast.Lambda) or init.wrapped is not None or unusual:
+        return False
+    arguments = [*init.node.args.posonlyargs, *init.node.args.args]
+    if not arguments or not cls.complete or any(isinstance(statement, ast.Raise) for statement in init.node.body):
+        return False  # the latter: it is not to be made at all
+    nodes = list(walk(init.node))
+    called = {id(node.func) for node in nodes if isinstance(node, ast.Call)}
+    read = [node for node in nodes if isinstance(node, ast.Attribute) and id(node) not in called]
+    plain = {id(node.value) for node in read if not node.attr.startswith("_")}
+    named = {arguments[0].arg, "super"}
+    return all(id(node) in plain for node in nodes if isinstance(node, ast.Name) and node.id in named)
+
+
 def _is_named_tuple(cls: Class) -> bool:
     return any(isinstance(base, External) and base.name == "typing.NamedTuple" for base in cls.mro)
 

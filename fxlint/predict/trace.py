@@ -108,6 +108,11 @@ def _trace_object(vm: Machine, instance: Instance, root: RootValue) -> str | Non
 
 def _trace_class(vm: Machine, cls: Class, concrete_args: str | None) -> str | None:
     classes.resolve_bases(vm, cls)
+    if classes.leaves_out_module(vm, cls):
+        with vm.at(Frame(Scope(cls.module), None, None)):
+            vm.begin()
+            vm.event("root.uninitialised", cls.node, exception="AttributeError")
+        return None
     vm.root = instance = _instance(vm, cls)
     instance.registered = True
     vm.root_module = None

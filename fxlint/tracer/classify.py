@@ -51,6 +51,7 @@ _BY_MESSAGE = (
     ("wrap must be called at the top level", "wrap"),
 )
 _SIGNATURE = ("varnames is too small", "cannot be part of *args expansion", "Expected FunctionType")
+_UNINITIALISED = "has no attribute '_modules'"
 
 
 def of_call(function: Any) -> str:
@@ -95,6 +96,8 @@ def of_exception(error: BaseException, user: UserCode) -> str:
     message = str(error)
     users = user.of_traceback(error.__traceback__)
     if not users:
+        if isinstance(error, AttributeError) and _UNINITIALISED in message:
+            return "root"
         return "signature" if any(text in message for text in _SIGNATURE) else "output"
     for text, family in _BY_MESSAGE:
         if text in message:

@@ -128,6 +128,7 @@ ROOT = textwrap.dedent(
         ("signature", 6, "", "signature.variadic"),
         ("bool", 6, "", "root.library"),
         ("wrap", 1, "", "wrap.misuse"),
+        ("root", 1, "'Net' object has no attribute '_modules'", "root.uninitialised"),
     ],
 )
 def test_where_no_line_was_running_the_head_of_the_root_is_told(family, line, message, event):
