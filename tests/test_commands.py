@@ -77,6 +77,14 @@ class TestTrace:
         Path("nb.ipynb").write_text(json.dumps({"nbformat": 4, "metadata": {}, "cells": cells}))
         assert fxlint("trace", "nb.ipynb::Net")[2].endswith("(nb.ipynb:cell 2:16:9)\n")
 
+    def test_a_helper_of_another_file_is_seen_from_the_working_directory(self, fxlint):
+        Path("pkg/helper.py").write_text("def scale(x):\n    return x * 2\n")
+        Path("pkg/user.py").write_text(
+            "from torch import nn\nfrom .helper import scale\n\n\nclass Net(nn.Module):\n"
+            "    def forward(self, x):\n        return scale(x)\n"
+        )
+        assert "  # pkg/helper.py:2\n" in fxlint("trace", "pkg.user:Net")[1]
+
     @pytest.mark.parametrize(
         ("name", "given"), [("pkg.net:Net", "flag=True"), ("pkg/net.py::Net", "{'flag': True}")]
     )

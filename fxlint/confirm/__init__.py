@@ -165,7 +165,7 @@ class _Collected:
 
     def _spell(self, path: str) -> tuple[str, bool]:
         known = self._linted.get(path)
-        return (path, False) if known is None else (known, True)
+        return (_from_here(path), False) if known is None else (known, True)
 
     def take(self, message: Message) -> None:
         known = message.get("root") in self._readings if "root" in message else message.get("file") in self._roots
@@ -233,6 +233,12 @@ class _Collected:
 
     def problems(self) -> tuple[Problem, ...]:
         return (*self._unguarded, *(problem for _, problem in sorted(self._problems.items())), *self._refused)
+
+
+def _from_here(path: str) -> str:
+    """A real path as it is spelled from the working directory, where it lies below it."""
+    here = Path.cwd().resolve()
+    return Path(path).relative_to(here).as_posix() if Path(path).is_relative_to(here) else path
 
 
 def _told_of_guards(missing: Sequence[str]) -> list[Problem]:

@@ -103,6 +103,8 @@ class Settings:
     told: Spec | None = None
     shows: bool = False
     tracing: Tracing = STOCK
+    untouched: State = field(default_factory=dict)
+    """What torch.fx was before anything of the user's ran."""
     met: set[Key] = field(default_factory=set)
     """What the roots before in the same file met in the recordings: see ``explore.record``."""
     missed: dict[Goal, set[Any]] = field(default_factory=dict)
@@ -164,7 +166,7 @@ def _host(files: list[Spec], settings: Settings, send: Send) -> None:
         loads.begin(spec["file"])
         say = partial(_tagged, send, spec["id"])
         say({"kind": "stage"})
-        outcome = _file(spec, replace(settings, met=set(), missed={}), say, untouched)
+        outcome = _file(spec, replace(settings, met=set(), missed={}, compared={}), say, untouched)
         say({"kind": "loads", "files": loads.of_file(spec["file"])})
         say(outcome)
         if changed_since(untouched) is not None or _poisoned():
@@ -177,8 +179,7 @@ def _file(spec: Spec, settings: Settings, say: Send, untouched: State) -> Messag
         module = _imported(spec, settings)
         changed = changed_since(untouched)
         if changed is not None:
-            reason = f"importing it changes {changed}, and a trace would not tell what torch.fx itself does"
-            raise CannotBuildError(reason)
+            raise CannotBuildError(_touched("importing", changed))
         prebuild(
             [one["text"] for root in spec["roots"] for one in root.get("found", ()) if one["device"] == "meta"],
             settings.limits.seconds / 4,
@@ -192,8 +193,12 @@ def _file(spec: Spec, settings: Settings, say: Send, untouched: State) -> Messag
     for problem in problems:
         say({"kind": "tracer", "problem": problem})
     for root in spec["roots"]:
-        _root(root, module, say, replace(settings, tracing=tracing))
+        _root(root, module, say, replace(settings, tracing=tracing, untouched=untouched))
     return {"kind": "done"}
+
+
+def _touched(doing: str, changed: str) -> str:
+    return f"{doing} it changes {changed}, and a trace would not tell what torch.fx itself does"
 
 
 def _tagged(send: Send, file: Any, message: Message) -> None:
@@ -495,6 +500,9 @@ def _stock(candidate: Candidate, root: Spec, settings: Settings, send: Send) -> 
             done = settings.tracing.trace(instance, settings.user)
         if device == candidate.devices[-1] or done.error is None or not about_meta(done.error.message):
             break
+    changed = changed_since(settings.untouched)
+    if changed is not None:
+        raise CannotBuildError(_touched("building or tracing", changed))
     return build, done, executed
 
 

@@ -22,6 +22,8 @@ _SCOPES: tuple[type | ModuleType, ...] = (
     torch.fx.Node,
 )
 
+_CLASSES = {f"torch.fx.{scope.__name__}" for scope in _SCOPES if isinstance(scope, type)}
+
 State = dict[tuple[str, str], object]
 
 
@@ -36,6 +38,10 @@ def state() -> State:
 
 
 def changed_since(before: State) -> str | None:
-    """The first name of ``before`` that now stands for something else."""
+    """The first name that now stands for something else, or that a class has in addition: with an ``__index__`` of its
+    own a Proxy is another one.
+    """
     now = state()
-    return next((".".join(key) for key, value in before.items() if now.get(key) is not value), None)
+    changed = [key for key, value in before.items() if now.get(key) is not value]
+    added = [key for key in now if before and key not in before and key[0] in _CLASSES]
+    return next((".".join(key) for key in (*changed, *added)), None)

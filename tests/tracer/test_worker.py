@@ -239,6 +239,32 @@ def test_the_training_flag_is_a_matter_of_the_graphs_alone(work):
     assert (len(of_kind(messages, "modes")), of_kind(messages, "beside")) == (1, [])
 
 
+@pytest.mark.parametrize("where", ["__init__", "forward"])
+def test_a_module_that_changes_the_tracer_is_not_believed(work, where):
+    text = f"""
+    class Net(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.touch("__init__")
+
+        def touch(self, where):
+            if where == "{where}":
+                torch.fx.Tracer.to_bool = lambda *_: True
+
+        def forward(self, x):
+            self.touch("forward")
+            return x
+
+    class Next(nn.Module):
+        def forward(self, x):
+            return x
+    """
+    messages = work({"net.py": text}, roots=[root(), root("Next")])
+    told, following = (message["reason"] for message in of_kind(messages, "ended"))
+    assert told.startswith("building or tracing it changes torch.fx.Tracer.to_bool, and a trace would not tell")
+    assert (following, [one["root"] for one in of_kind(messages, "stock")]) == (None, ["Next"])
+
+
 def test_a_module_that_cannot_live_on_the_meta_device(work):
     text = """
     class Net(nn.Module):
