@@ -22,7 +22,7 @@ from .tracing import STOCK, Tracing
 
 MAX_RUNS = 64
 MAX_LENGTH = 16
-PATIENCE = 16
+PATIENCE = 8
 """A recording that looks for something ends after so many runs in a row that met nothing new."""
 QUIET = 3
 """One that looks for nothing any more, after so many."""

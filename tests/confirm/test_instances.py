@@ -85,6 +85,17 @@ class Configured(nn.Module):
     def forward(self, x):
         return self.layer(x)
 
+class Whitened(nn.Module):
+    def __init__(self, transformation_matrix, mean_vector):
+        super().__init__()
+        if transformation_matrix.size(0) != transformation_matrix.size(1):
+            raise ValueError("transformation_matrix should be square")
+        if mean_vector.size(0) != transformation_matrix.size(0):
+            raise ValueError("mean_vector should have the same length as a side of the transformation_matrix")
+
+    def forward(self, x):
+        return x
+
 class Stern(nn.Module):
     def __init__(self, password):
         super().__init__()
@@ -137,6 +148,7 @@ def confirmed(outcome, qualname):
         ("Head", "Head(3, 'five')"),  # as a test beside the package makes it
         ("Base", "Derived()"),  # a subclass that has its forward from it
         ("Attention", "Attention(dim=32, num_heads=4, norm_layer=torch.nn.BatchNorm2d)"),  # numbers that divide
+        ("Whitened", "Whitened(transformation_matrix=torch.eye(3), mean_vector=torch.ones(3))"),  # shapes that fit
         ("Configured", "Configured(config=Config())"),  # the annotation says what builds from its defaults
     ],
 )

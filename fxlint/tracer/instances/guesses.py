@@ -254,7 +254,7 @@ class _Guess:
             return ["torch.nn.Parameter(torch.ones(32))"]
         if "matri" in self._name or "intrinsic" in self._name:
             return ["torch.eye(3)", "torch.eye(4)[None]", "torch.eye(3)[None]"]
-        return ["torch.ones(32)", "torch.ones(1, 3)", "torch.eye(3)", "torch.ones(1, 32, 32)", "torch.ones(3)"]
+        return ["torch.ones(32)", "torch.ones(3)", "torch.ones(1, 3)", "torch.eye(3)", "torch.ones(1, 32, 32)"]
 
     def _dictionaries(self) -> list[str]:
         keys = [key for key in self._usage.indices if isinstance(key, str)]
