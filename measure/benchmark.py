@@ -90,11 +90,11 @@ def one_file(files: Sequence[str], runs: int) -> None:
     row("fxlint --version", median([timed([*FXLINT[:3], "--version"]) for _ in range(runs)]))
 
 
-def cached(folder: Path, ruff: str | None, runs: int) -> None:
+def cached(folder: Path, ruff: str | None, runs: int, *, confirm: bool) -> None:
     """Runs on a copy of the folder, of which everything is known, beside ruff and an import; then after edits."""
     with tempfile.TemporaryDirectory() as place:
         copy = Path(shutil.copytree(folder, Path(place, folder.name), ignore=shutil.ignore_patterns("__pycache__")))
-        command = [*CACHED, "--cache-dir", str(Path(place, "cache")), str(copy)]
+        command = [*CACHED, f"--{'' if confirm else 'no-'}confirm", "--cache-dir", str(Path(place, "cache")), str(copy)]
         row("first run", timed(command))
         time.sleep(3)  # what has just been written is read again
         timed(command)
@@ -140,6 +140,7 @@ def main() -> None:
     parser.add_argument("--ruff", help="the command to compare with where everything is known")
     parser.add_argument("--runs", type=int, default=3)
     parser.add_argument("--only", choices=("throughput", "file", "cache", "curve"), help="one of the four parts")
+    parser.add_argument("--confirm", action="store_true", help="trace too, in the part on the cache")
     given = parser.parse_args()
     compileall.compile_dir(Path(fxlint.__file__).parent, quiet=1)  # as an installation does
     files = sorted(str(path) for path in given.folder.rglob("*.py"))
@@ -148,7 +149,7 @@ def main() -> None:
     if given.only in (None, "file"):
         one_file(files, given.runs)
     if given.only in (None, "cache"):
-        cached(given.folder, given.ruff, given.runs)
+        cached(given.folder, given.ruff, given.runs, confirm=given.confirm)
     if given.only in (None, "curve"):
         curve(files)
 
