@@ -110,7 +110,7 @@ def _environment() -> dict[str, str]:
 
 
 def _lint(package: str, python: str, here: Path, report: Path) -> str:
-    command = [sys.executable, "-m", "fxlint", "--verbose", "--fail-on", "never", "--python", python,
+    command = [sys.executable, "-m", "fxlint", "--no-cache", "--verbose", "--fail-on", "never", "--python", python,
                "--output-format", "json", "--output-file", str(report), package]  # fmt: skip
     done = subprocess.run(command, cwd=here, env=_environment(), capture_output=True, text=True, check=False)
     if not report.is_file():
