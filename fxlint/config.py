@@ -414,7 +414,7 @@ def _files(value: object, root: Path) -> tuple[Path, ...]:
 
 def _file(value: object, root: Path) -> Path:
     if not isinstance(value, str) or not _is_text(value):
-        raise ValueError("must be the path of a file")
+        raise ValueError("must be a path")
     return root / value
 
 

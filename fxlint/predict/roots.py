@@ -15,6 +15,7 @@ from fxlint.predict.values import Class, Function, Instance
 from fxlint.project.index import ModuleIndex
 
 _TRACERS: Final = frozenset({"symbolic_trace", "trace", "replace_pattern", "replace_pattern_with_filters"})
+_STUB: Final = ".pyi"
 Directives = Mapping[int, Sequence[tuple[str, str | None]]]
 """What comments say to fxlint, by line."""
 _WORDS: Final = ("symbolic_trace", "replace_pattern", ".trace(", "fxlint:")
@@ -30,8 +31,10 @@ class RootValue:
 
 
 def find_roots(vm: Machine, scope: ModuleScope) -> Iterator[RootValue]:
-    """The roots of one linted file, in the order of their lines."""
+    """The roots of one linted file, in the order of their lines; none in a stub, where nothing has a body."""
     index = scope.index
+    if index.source.path.endswith(_STUB):
+        return
     directives = index.source.directives()
     for qualname, node in index.classes():
         cls = _class_value(vm, scope, qualname, node)

@@ -36,6 +36,12 @@ def test_so_are_those_that_are_defined_where_they_are_used(verdicts):
     assert verdicts(f"class Pass:\n{textwrap.indent(text, '    ')}") == {"Pass.rewrite.<locals>.pattern": "fails"}
 
 
+def test_a_stub_has_none(tmp_path):
+    stub = tmp_path / "net.pyi"
+    stub.write_text("from torch import nn\nclass Net(nn.Module):\n    def forward(self, x): ...\n")
+    assert predict([str(stub)], load_rules()).modules == ()
+
+
 def test_not_those_that_need_a_variable_of_the_function_around_them(verdicts):
     inner = "    def pattern(x):\n        return x * k\n"
     assert verdicts(f"def rewrite(gm, k):\n{inner}\n    fx.replace_pattern(gm, pattern, pattern)\n") == {}
