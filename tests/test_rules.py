@@ -105,8 +105,9 @@ ANOTHER_TYPE = {"set_of_tensors", "generator"}
 
 PROVED_OTHERWISE = {
     "functional_dropout": "graphs", "subclass_of_a_layer": "graphs", "auxiliary_result": "graphs",
-    "generation": "graphs", "output_doubled": "graphs",
-    "in_place_product": "event", "checkpointed_block": "event", "printed": "event", "name_from_a_size": "event",
+    "generation": "graphs", "output_doubled": "graphs", "prediction_by_forward": "graphs",
+    "checkpointed_block": "event", "checkpointed_layers": "event", "generator_of_the_module": "event",
+    "switched_by_a_method": "event", "label_of_a_result": "event", "printed": "event", "name_from_a_size": "event",
     "input_follows_the_model": "event", "skip_connection": "event", "manager_that_is_an_object": "event",
     "weight_normalised_by_a_hook": "graphs",
 }  # fmt: skip

@@ -14,7 +14,7 @@ from fxlint.predict.values import Mapping, Origin, Sequence, Traced, Value
 
 _VIEWS: Final = frozenset(
     "view view_as reshape flatten unflatten transpose permute squeeze unsqueeze expand expand_as narrow select t "
-    "chunk split unbind swapaxes movedim diagonal T mT".split()
+    "chunk split unbind swapaxes movedim diagonal T mT data detach real imag".split()
 )
 """Methods and attributes whose result has the memory of the tensor that they are called on."""
 _SIZES: Final = frozenset({"shape", "size", "dim", "ndim", "numel", "stride", "device", "dtype"})
@@ -26,7 +26,7 @@ def in_place(vm: Machine, frame: Frame, node: ast.AugAssign, old: Value) -> None
     if not isinstance(old, Traced) or old.origin is None:
         return
     memory = _memory(old.origin)
-    if memory and (_is_seen_by_the_caller(vm, frame, memory[-1]) or _is_read_again(frame, node, old, memory)):
+    if memory and (_is_held_elsewhere(vm, frame, memory[-1]) or _is_read_again(frame, node, old, memory)):
         vm.note("silent.alias", node, origin=old.origin)
 
 
@@ -40,7 +40,7 @@ def _memory(origin: Origin) -> list[Origin]:
 
 def _is_view(node: ast.AST) -> bool:
     called = node.func if isinstance(node, ast.Call) else node
-    return isinstance(node, ast.Subscript) or (isinstance(called, ast.Attribute) and called.attr in _VIEWS)
+    return isinstance(node, (ast.Subscript, ast.Tuple)) or (isinstance(called, ast.Attribute) and called.attr in _VIEWS)
 
 
 def _is_size(node: ast.AST) -> bool:
@@ -48,8 +48,10 @@ def _is_size(node: ast.AST) -> bool:
     return isinstance(called, ast.Attribute) and called.attr in _SIZES
 
 
-def _is_seen_by_the_caller(vm: Machine, frame: Frame, maker: Origin) -> bool:
-    """Whether it is an input of the root, which the caller of the module holds too."""
+def _is_held_elsewhere(vm: Machine, frame: Frame, maker: Origin) -> bool:
+    """Whether it is an input of the root, which the caller of the module holds too, or a parameter of the module."""
+    if maker.kind == "parameter":
+        return True
     function = frame.function
     if function is None or vm.frames[1].function is not function:
         return False

@@ -7,7 +7,7 @@ import math
 from collections.abc import Iterator
 from typing import Final
 
-from fxlint.predict import calls, classes, modules, names, signatures, silent
+from fxlint.predict import calls, classes, library, modules, names, signatures, silent
 from fxlint.predict.arguments import Arguments
 from fxlint.predict.machine import Guard, Machine
 from fxlint.predict.scopes import Frame
@@ -52,7 +52,8 @@ _SHAPES: Final = _SHAPE_METHODS | {"shape", "ndim"}
 """What ``ParameterProxy`` answers like the parameter, with ``param_shapes_constant``."""
 _SEQUENCE_METHODS: Final = frozenset({"index", "count"})
 """What is asked of sequences alone: an object that is not known is probably one."""
-_TENSOR_TENSORS: Final = frozenset("T mT H mH data real imag grad".split())
+_TRANSPOSED: Final = frozenset("T mT H mH".split())
+_TENSOR_TENSORS: Final = frozenset("data real imag grad".split())
 
 
 def load(vm: Machine, frame: Frame, owner: Value, name: str, node: ast.AST) -> Value:
@@ -67,6 +68,7 @@ def load(vm: Machine, frame: Frame, owner: Value, name: str, node: ast.AST) -> V
         value = names.member(vm, owner.module, name)
         return value if value is not None else UNKNOWN
     if isinstance(owner, External):
+        silent.named(vm, owner, name, node)
         return _of_external(vm, owner, name)
     if isinstance(owner, Unknown):
         return _of_unknown(vm, frame, owner, name, node)
@@ -75,6 +77,8 @@ def load(vm: Machine, frame: Frame, owner: Value, name: str, node: ast.AST) -> V
         return calls.each(vm, meant or owner.options, lambda option: load(vm, frame, option, name, node), node)
     if isinstance(owner, Tensor):
         silent.device(vm, owner, name, node)
+        if name in _TRANSPOSED:
+            return silent.derived(vm, (owner,), node)
         return _of_tensor(owner, name)
     if isinstance(owner, Class):
         return _of_class(vm, frame, owner, name, node)
@@ -228,6 +232,8 @@ def of_instance(vm: Machine, frame: Frame, owner: Instance, name: str, node: ast
     if isinstance(fallback, Function):
         return calls.invoke(vm, frame, fallback, [owner, Const(name)], node)
     library_base = classes.library_base_with(vm, owner.cls, name)
+    if isinstance(owner.cls, External) and library.draws(owner):
+        library_base = owner.cls.name
     if library_base is None and owner.children is not None and classes.is_module(vm, owner):
         library_base = "torch.nn.ModuleDict" if isinstance(owner.children, Mapping) else "torch.nn.ModuleList"
     if library_base is not None:
@@ -327,6 +333,9 @@ def store(vm: Machine, frame: Frame, owner: Value, name: str, value: Value, node
         return
     if isinstance(owner, Class):
         classes.set_member(vm, owner, name, value)
+        return
+    if isinstance(owner, (Traced, Tensor)):
+        silent.set_on_tensor(vm, owner, value, node)
         return
     if not isinstance(owner, Instance):
         return

@@ -194,8 +194,10 @@ def set_item(vm: Machine, frame: Frame, container: Value, key: Value, value: Val
     if isinstance(container, Traced):
         vm.event("setitem.assign", node, origin=container.origin, exception="TypeError")
     elif isinstance(container, Sequence) and container.kind == "list":
+        silent.put(vm, container, value, node)
         _set_list_item(vm, container, key, value, node)
     elif isinstance(container, Mapping):
+        silent.put(vm, container, value, node)
         if key_of(key) is None:
             vm.heap.refill(container, container.items, value if container.rest is None else join(container.rest, value))
         else:
@@ -208,8 +210,7 @@ def set_item(vm: Machine, frame: Frame, container: Value, key: Value, value: Val
             classes.register(value)
             set_item(vm, frame, container.children, key, value, node)
     elif isinstance(container, Tensor):
-        if holds_traced(value):
-            vm.note("silent.constant", node)
+        silent.set_item_of_tensor(vm, key, value, node)
         library.operation(vm, "setitem", [container, key, value], node)
     elif isinstance(container, Union):
         for option in container.options:
@@ -270,13 +271,14 @@ def slot(vm: Machine, frame: Frame, place: ast.expr) -> tuple[dict[Any, Any], Ha
             scope = scope.parent
         return scope.vars, place.id
     if isinstance(place, ast.Attribute):
-        owner = _stored(vm, frame, place.value)
+        owner = stored_at(vm, frame, place.value)
         if isinstance(owner, Instance) and place.attr in owner.attributes:
             return owner.attributes, place.attr
     return None
 
 
-def _stored(vm: Machine, frame: Frame, place: ast.expr) -> Value | None:
+def stored_at(vm: Machine, frame: Frame, place: ast.expr) -> Value | None:
+    """What a name or attribute holds, evaluating nothing."""
     found = slot(vm, frame, place)
     return None if found is None else found[0][found[1]]
 
@@ -409,6 +411,9 @@ def mapping_item(vm: Machine, container: Mapping, key: Value, node: ast.AST) -> 
     """Look a key up; a Proxy as key is never found."""
     if is_of_tracing(key) and key_of(key) not in container.items:
         origin = key.origin if isinstance(key, Traced) else None
+        if container.factory is not None:
+            silent.looked_up(vm, key, node)
+            return calls.invoke(vm, vm.frame, container.factory, [], node)
         vm.event("key.lookup", node, origin=origin, exception="KeyError")
         return _any_entry(container)
     known = key_of(key)

@@ -448,6 +448,8 @@ def member(vm: Machine, frame: Frame, left: Value, right: Value, node: ast.AST) 
     if isinstance(right, Sequence):
         if any(item is left for item in right.items):
             return TRUE
+        if right.kind == "set" or not isinstance(left, Traced):
+            silent.looked_up(vm, left, node)
         if isinstance(left, Traced) and right.kind != "set":
             if right.items:
                 vm.event("bool.in", node, origin=left.origin)
@@ -459,6 +461,7 @@ def member(vm: Machine, frame: Frame, left: Value, right: Value, node: ast.AST) 
                 return UNKNOWN
         return _among(vm, left, right.items, right.rest is not None)
     if isinstance(right, Mapping):
+        silent.looked_up(vm, left, node)
         if is_of_tracing(left) and (right.rest is None or not may_be_traced(right.rest)):
             return const(key_of(left) in right.items)
         return _among(vm, left, [pair[0] for pair in right.items.values()], right.rest is not None)

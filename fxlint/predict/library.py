@@ -73,6 +73,12 @@ _EXCEPTIONS: Final = frozenset(
     for name, found in vars(builtins).items()
     if isinstance(found, type) and issubclass(found, BaseException)
 )
+_GENERATORS: Final = {
+    "random.Random": "random.Random",
+    "numpy.random.RandomState": "numpy.random.RandomState",
+    "numpy.random.default_rng": "numpy.random.Generator",
+}
+"""What makes an object that draws random numbers, and its class."""
 RETURNED: Final = "fxlint.returned"  # a function that a library function has returned; its expression says which
 INNER: Final = "function"  # what that one was made from, and calls
 
@@ -93,6 +99,9 @@ def call(vm: Machine, frame: Frame, callee: External, args: Arguments, node: ast
         return Instance(External(name), open=True)
     if vm.facts.kind(name) == "class" and classes.is_module_class(vm, External(name)):
         return modules.create(vm, frame, External(name), args, node)
+    drawing = name if name.startswith("torch.distributions.") and not args.holds_traced() else _GENERATORS.get(name)
+    if drawing is not None:
+        return Instance(External(drawing), open=True, expression=name)
     if name.startswith("math.") and args.holds_traced() and callee.patched:
         vm.note("math.recorded", node, origin=_origin(args), callee=name)
         return vm.traced(node, first_traced(args))
@@ -194,6 +203,12 @@ def operation(vm: Machine, name: str, operands: list[Value], node: ast.AST) -> V
     return outcome_of(vm, name, outcome, args, node)
 
 
+def draws(value: Instance) -> bool:
+    """Whether it is an object that draws random numbers, as ``random.Random()`` is, or a distribution."""
+    name = value.cls.name
+    return isinstance(value.cls, External) and (name in _GENERATORS.values() or name.startswith("torch.distributions."))
+
+
 def is_numpy(value: Value) -> bool:
     return isinstance(value, Instance) and isinstance(value.cls, External) and value.cls.name in {ARRAY, NUMPY}
 
@@ -242,13 +257,15 @@ def measured(
             traced.append(place)
         elif holds_traced(value):
             contains.append(place)
+    if traced != ["out"]:  # where the result goes makes no difference, unless it is all that is traced
+        traced = [place for place in traced if place != "out"]
     ask = partial(
         calltable.call,
         name,
         constant_self=constant_self,
         release=vm.facts.release,
         positional=len(args.positional),
-        keywords=list(args.keywords),
+        keywords=[name for name in args.keywords if name != "out" or "out" in traced],
         patched=patched,
     )
     outcome = ask(traced, contains)
@@ -267,6 +284,8 @@ def measured(
         return silent.derived(vm, args.values(), node) if result is REAL_TENSOR else result
     if name.startswith("logging."):
         vm.note("silent.text", node, origin=_origin(args))
+    if isinstance(args.keywords.get("out"), Tensor):
+        vm.note("silent.constant", node)
     return outcome_of(vm, name, outcome, args, node, constant_self)
 
 
@@ -388,6 +407,11 @@ def _object_method(
         return NONE
     if name == "__init__":
         return NONE
+    if not args.holds_traced():
+        silent.called(vm, f"{base}.{name}", node)
+    for given in args.positional if name == "enter_context" else ():
+        if isinstance(given, Instance):
+            silent.entered(vm, given, node)
     return MAYBE if args.may_hold_traced() else UNKNOWN
 
 
@@ -482,6 +506,8 @@ def _format_method(vm: Machine, template: str, args: Arguments, node: ast.AST) -
 
 def extend(vm: Machine, frame: Frame, target: Sequence, more: Value, node: ast.AST) -> None:
     spread = containers.iterate(vm, frame, more, node, "iter.call")
+    for value in spread.members():
+        silent.put(vm, target, value, node)
     if target.rest is None:
         vm.heap.refill(target, [*target.items, *spread.items], spread.rest)
     else:
@@ -491,7 +517,7 @@ def extend(vm: Machine, frame: Frame, target: Sequence, more: Value, node: ast.A
 def _sequence_method(vm: Machine, frame: Frame, receiver: Sequence, name: str, args: Arguments, node: ast.AST) -> Value:
     first = args.get(0, "")
     if name in {"append", "add", "appendleft"} and first is not None:
-        silent.appended(vm, receiver, first, node)
+        silent.put(vm, receiver, first, node)
         containers.append(vm, receiver, first)
         return NONE
     if name in {"extend", "update"} and first is not None:
@@ -499,6 +525,7 @@ def _sequence_method(vm: Machine, frame: Frame, receiver: Sequence, name: str, a
         return NONE
     if name == "insert" and len(args.positional) == 2:
         position, value = args.positional
+        silent.put(vm, receiver, value, node)
         if isinstance(position, Const) and isinstance(position.value, int) and receiver.rest is None:
             items = list(receiver.items)
             items.insert(position.value, value)
@@ -576,6 +603,10 @@ def _mapping_method(vm: Machine, frame: Frame, receiver: Mapping, name: str, arg
             calls.spread_mapping(vm, frame, first if not isinstance(first, Traced) else UNKNOWN, node, result)
         for key, value in args.keywords.items():
             containers.store(result, Const(key), value)
+        if first is not None:
+            silent.put(vm, receiver, first, node)
+        for value in args.keywords.values():
+            silent.put(vm, receiver, value, node)
         vm.heap.refill(receiver, result.items, result.rest)
         return NONE
     if name == "copy":
@@ -614,11 +645,12 @@ def _lookup(
             del items[known]
             vm.heap.refill(receiver, items, receiver.rest)
         return value
-    if isinstance(key, Traced):
-        vm.note("silent.key", node, origin=key.origin)
+    silent.looked_up(vm, key, node)
     filled_before = receiver.rest is None or not may_hold_traced(receiver.rest)
     if is_of_tracing(key) and filled_before and default is not None and name != "setdefault":
         return default
+    if name == "setdefault" and default is not None:
+        silent.put(vm, receiver, default, node)
     if name == "setdefault" and default is not None and receiver.rest is None and known is not None:
         vm.heap.refill(receiver, {**receiver.items, known: (key, default)}, None)
     if known is not None and receiver.rest is None:
@@ -680,7 +712,7 @@ def _isinstance(vm: Machine, frame: Frame, args: Arguments, node: ast.AST) -> Va
     if value is None or wanted is None:
         return UNKNOWN
     if isinstance(value, Traced):
-        vm.note("silent.isinstance", node, origin=value.origin)
+        silent.asked_for_class(vm, value, wanted, node)
         return answer(bool(classes.is_instance(vm, value, wanted)))
     known = classes.is_instance(vm, value, wanted)
     if known is not None:
@@ -757,6 +789,8 @@ def _getattr(vm: Machine, frame: Frame, args: Arguments, node: ast.AST) -> Value
     if named_by_proxy:
         vm.event("key.lookup", node, exception="AttributeError")
     if isinstance(name, Const) and isinstance(name.value, str) and not named_by_proxy:
+        if isinstance(owner, Traced) and default is not None and name.value not in calltable.members("torch.Tensor"):
+            vm.note("silent.hasattr", node, origin=owner.origin)
         present = default is None or _present(vm, owner, name.value)
         if present is None:
             found = attributes.load(vm, frame, owner, name.value, node)
@@ -815,6 +849,8 @@ def _range(vm: Machine, frame: Frame, args: Arguments, node: ast.AST) -> Value:
     if traced is not None:
         vm.event("index.range", node, origin=traced.origin, exception="TypeError")
         return Sequence("iterator", [], UNKNOWN)
+    for value in args.positional:
+        silent.read(vm, value, node)
     numbers = [value.value for value in args.positional if isinstance(value, Const) and isinstance(value.value, int)]
     if len(numbers) == len(args.positional) and numbers and args.extra is None:
         try:
@@ -1032,7 +1068,7 @@ def _named_tuple_object(vm: Machine, frame: Frame, args: Arguments, node: ast.AS
 
 
 def _default_dict(vm: Machine, frame: Frame, args: Arguments, node: ast.AST) -> Value:
-    return Mapping({}, UNKNOWN)
+    return Mapping({}, UNKNOWN, factory=args.get(0, "default_factory"))
 
 
 def _iter(vm: Machine, frame: Frame, args: Arguments, node: ast.AST) -> Value:
@@ -1083,6 +1119,8 @@ def _text(name: str) -> Model:
 
     def model(vm: Machine, frame: Frame, args: Arguments, node: ast.AST) -> Value:
         result = convert(vm, frame, args, node)
+        if args.holds_traced():
+            vm.note("silent.text", node, origin=_origin(args))
         return Const(PROXY_TEXT) if isinstance(args.get(0, "object"), Traced) and result is UNKNOWN else result
 
     return model
@@ -1201,6 +1239,13 @@ def _repeat(vm: Machine, frame: Frame, args: Arguments, node: ast.AST) -> Value:
     return Sequence("iterator", [], value)
 
 
+def _deep_copy(vm: Machine, frame: Frame, args: Arguments, node: ast.AST) -> Value:
+    value = args.get(0, "x")
+    if isinstance(value, (Sequence, Mapping)) and args.holds_traced():
+        vm.note("silent.copy", node, origin=_origin(args))
+    return _copy(vm, frame, args, node)
+
+
 def _copy(vm: Machine, frame: Frame, args: Arguments, node: ast.AST) -> Value:
     value = args.get(0, "x")
     if isinstance(value, Sequence):
@@ -1255,6 +1300,19 @@ def _checkpoint(vm: Machine, frame: Frame, args: Arguments, node: ast.AST) -> Va
     own = {"use_reentrant", "context_fn", "determinism_check", "debug", "preserve_rng_state", "early_stop"}
     keywords = {name: value for name, value in args.keywords.items() if name not in own and name != "function"}
     return calls.call(vm, frame, function, Arguments(args.positional[1:], keywords, args.extra), node)
+
+
+def _checkpoint_sequential(vm: Machine, frame: Frame, args: Arguments, node: ast.AST) -> Value:
+    """``torch.utils.checkpoint.checkpoint_sequential(functions, segments, x)`` calls them one after the other."""
+    functions, given = args.get(0, "functions"), args.get(2, "input")
+    if functions is None or given is None:
+        return MAYBE
+    vm.note("silent.checkpoint", node)
+    if not isinstance(functions, Sequence):
+        return calls.invoke(vm, frame, functions, [given], node)
+    for function in functions.members():
+        given = calls.invoke(vm, frame, function, [given], node)
+    return given
 
 
 def _parameter(vm: Machine, frame: Frame, args: Arguments, node: ast.AST) -> Value:
@@ -1405,6 +1463,7 @@ _MODELS: Final[dict[str, Model]] = {
     "builtins.int": _converted("builtins.int", int),
     "builtins.float": _converted("builtins.float", float),
     "builtins.str": _text("builtins.str"),
+    "builtins.repr": _text("builtins.repr"),
     "builtins.abs": _converted("builtins.abs", abs),
     "builtins.round": _converted("builtins.round", round),
     "builtins.pow": _converted("builtins.pow", pow),
@@ -1419,7 +1478,7 @@ _MODELS: Final[dict[str, Model]] = {
     "itertools.chain": _chain,
     "itertools.repeat": _repeat,
     "copy.copy": _copy,
-    "copy.deepcopy": _copy,
+    "copy.deepcopy": _deep_copy,
     "dataclasses.fields": _fields,
     "dataclasses.is_dataclass": _is_dataclass,
     "importlib.util.find_spec": _find_spec,
@@ -1429,6 +1488,7 @@ _MODELS: Final[dict[str, Model]] = {
     "typing.cast": _cast,
     "warnings.warn": _nothing,
     "torch.utils.checkpoint.checkpoint": _checkpoint,
+    "torch.utils.checkpoint.checkpoint_sequential": _checkpoint_sequential,
     "torch.fx._symbolic_trace.is_fx_tracing": _is_tracing,
     "torch.fx._symbolic_trace.is_fx_symbolic_tracing": _is_tracing,
     "torch.nn.Parameter": _parameter,

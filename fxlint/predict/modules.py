@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 from typing import Final
 
-from fxlint.predict import attributes, calls, classes, containers, library, told
+from fxlint.predict import attributes, calls, classes, containers, library, silent, told
 from fxlint.predict.arguments import Arguments
 from fxlint.predict.facts import literal
 from fxlint.predict.machine import Machine, PathEnd
@@ -214,6 +214,7 @@ def method(vm: Machine, frame: Frame, module: Instance, base: str, name: str, ar
     if name in {"__call__", "_call_impl"}:
         return call_module(vm, frame, module, args, node)
     if name in _RETURNS_SELF:
+        silent.set_mode(vm, module, name, node)
         if name == "to" and args.positional and isinstance(args.positional[0], Traced):
             # Which of its overloads is meant is asked of the argument itself.
             vm.event("bool.call", node, origin=args.positional[0].origin, callee="torch.nn.Module.to")

@@ -18,6 +18,7 @@ from fxlint.predict.values import (
     External,
     Function,
     Instance,
+    Mapping,
     Sequence,
     Traced,
     Value,
@@ -64,13 +65,14 @@ def is_generator(function: ast.AST, source: SourceFile) -> bool:
 
 
 def _expression(vm: Machine, frame: Frame, node: ast.Expr) -> bool:
-    silent.discarded(vm, node.value, evaluate.expression(vm, frame, node.value))
+    silent.discarded(vm, frame, node.value, evaluate.expression(vm, frame, node.value))
     return True
 
 
 def _assign(vm: Machine, frame: Frame, node: ast.Assign) -> bool:
     value = evaluate.expression(vm, frame, node.value)
     for target in node.targets:
+        silent.assigned(vm, frame, target, value, node)
         containers.assign(vm, frame, target, value)
     return True
 
@@ -92,16 +94,18 @@ def _augmented(vm: Machine, frame: Frame, node: ast.AugAssign) -> bool:
         old = containers.item(vm, frame, container, key, node.target)
         aliases.in_place(vm, frame, node, old)
         value = evaluate.binary(vm, frame, node.op, old, right, node)
+        if isinstance(container, (Sequence, Mapping)) and not holds_traced(value):
+            silent.put(vm, container, value, node)
         containers.set_item(vm, frame, container, key, value, node.target)
         return True
     old = evaluate.expression(vm, frame, node.target)
     right = evaluate.expression(vm, frame, node.value)
     if isinstance(old, Sequence) and old.kind == "list" and isinstance(node.op, ast.Add):
-        library.extend(vm, frame, old, right, node.value)
+        library.extend(vm, frame, old, right, node)
         return True
     if isinstance(old, Instance) and _in_place(vm, frame, old, right, node):
         return True
-    silent.augmented(vm, node.target, old, right, node)
+    silent.augmented(vm, frame, node.target, old, right, node)
     aliases.in_place(vm, frame, node, old)
     containers.assign(vm, frame, node.target, evaluate.binary(vm, frame, node.op, old, right, node))
     return True
@@ -292,6 +296,7 @@ def _matches(vm: Machine, frame: Frame, subject: Value, pattern: ast.pattern) ->
         return decide.Verdict(None, traced=any(verdict.traced for verdict in verdicts))
     if isinstance(pattern, ast.MatchClass):
         wanted = evaluate.expression(vm, frame, pattern.cls)
+        silent.matched(vm, subject, pattern)
         answer_by_class = classes.is_instance(vm, subject, wanted)
         if answer_by_class is False:
             return decide.NO
@@ -412,12 +417,32 @@ def _continue(vm: Machine, frame: Frame, node: ast.Continue) -> bool:
 
 
 def _with(vm: Machine, frame: Frame, node: ast.With | ast.AsyncWith) -> bool:
-    for entry in node.items:
+    for position, entry in enumerate(node.items):
         manager = evaluate.expression(vm, frame, entry.context_expr)
+        if _is_suppress(manager) and isinstance(entry.context_expr, ast.Call) and entry.context_expr.args:
+            return _try(vm, frame, _suppressing(node, position, entry.context_expr))
         value = _entered(vm, frame, manager, entry.context_expr)
         if entry.optional_vars is not None:
             containers.assign(vm, frame, entry.optional_vars, value)
     return block(vm, frame, node.body)
+
+
+_SUPPRESS: Final = "contextlib.suppress"
+
+
+def _is_suppress(manager: Value) -> bool:
+    return isinstance(manager, Instance) and isinstance(manager.cls, External) and manager.cls.name == _SUPPRESS
+
+
+@kept
+def _suppressing(node: ast.With | ast.AsyncWith, position: int, call: ast.Call) -> ast.Try:
+    """``with suppress(A, B): body`` as the try statement that it stands for."""
+    types = ast.copy_location(ast.Tuple(call.args, ast.Load()), call.args[0])
+    types.end_lineno, types.end_col_offset = call.args[-1].end_lineno, call.args[-1].end_col_offset
+    handler = ast.ExceptHandler(types, None, [ast.copy_location(ast.Pass(), call)])
+    inner = node.items[position + 1 :]
+    body: list[ast.stmt] = [ast.copy_location(ast.With(inner, node.body), node)] if inner else node.body
+    return ast.copy_location(ast.Try(body, [ast.copy_location(handler, call)], [], []), node)
 
 
 def _entered(vm: Machine, frame: Frame, manager: Value, node: ast.AST) -> Value:

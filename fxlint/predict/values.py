@@ -147,6 +147,7 @@ class Mapping(Value):
 
     items: dict[Hashable, tuple[Value, Value]]
     rest: Value | None = None
+    factory: Value | None = None  # of a defaultdict
     born: int = field(default_factory=clock)
 
     def entries(self) -> list[Value]:
@@ -370,7 +371,7 @@ def key_of(value: Value) -> Hashable | None:
 
 def is_of_tracing(key: Value) -> bool:
     """A Proxy or its class: no container that was filled before tracing has it as a key."""
-    return isinstance(key, Traced) or (isinstance(key, External) and key.name == PROXY)
+    return isinstance(key, Traced) or (isinstance(key, External) and key.name in {PROXY, "torch.fx.Proxy"})
 
 
 def holds_proxy_text(value: Value | None) -> bool:

@@ -14,7 +14,7 @@ import random
 import re
 import sys
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from functools import partial
 from types import ModuleType
 from typing import Any
@@ -110,19 +110,28 @@ class _Run:
     changed: Mapping[str, Any] | None = None
 
 
+class _Function(torch.nn.Module):
+    """A function, to be run as a module is."""
+
+    def __init__(self, function: Callable[..., Any]) -> None:
+        super().__init__()
+        self.__dict__["forward"] = function  # has the signature of the function
+
+
+def _module(root: Root) -> torch.nn.Module:
+    return root if isinstance(root, torch.nn.Module) else _Function(root)
+
+
 class _Pair:
     """A module, the graphs that tracing gives of equal ones, and these as tracing leaves them."""
 
     def __init__(self, candidate: Candidate, user: UserCode, tracing: Tracing) -> None:
-        first = Builder(candidate, user, candidate.devices[0])()
-        if not isinstance(first, torch.nn.Module):
-            raise _CannotCompareError("it is a function")
-        if sum(one.numel() for one in first.parameters()) > MAX_PARAMETERS:
-            raise _CannotCompareError("it is too large to be run")
+        with contextlib.suppress(CannotBuildError):  # what cannot be built on the meta device is built all the same
+            first = _module(Builder(candidate, user, candidate.devices[0])())
+            if sum(one.numel() for one in first.parameters()) > MAX_PARAMETERS:
+                raise _CannotCompareError("it is too large to be run")
         build = Builder(candidate, user, "cpu")
-        original = build()
-        if not isinstance(original, torch.nn.Module):
-            raise _CannotCompareError("it is a function")
+        original = _module(build())
         self._original = original
         self._bound: dict[str, Any] | None = None
         self._left: dict[str, None] = {}
@@ -137,16 +146,14 @@ class _Pair:
         self._keywords = frozenset(one.name for one in parameters if one.kind is one.KEYWORD_ONLY)
 
     def _trace(self, mode: str, root: Root, user: UserCode, tracing: Tracing) -> None:
-        if not isinstance(root, torch.nn.Module):
-            raise _CannotCompareError("it is a function")
-        root.train(mode == "train")
+        module = _module(root).train(mode == "train")
         self._bound = tracing.bound(root)
-        before = _state(root)
+        before = _state(module)
         _seed(_TRACING_SEED)
         done: Stock = tracing.trace(root, user)
         if done.traced is not None:
             self._graphs[mode] = done.traced
-            changed = (name for name, value in _state(root).items() if not _is(value, before.get(name)))
+            changed = (name for name, value in _state(module).items() if not _is(value, before.get(name)))
             self._left.update(dict.fromkeys(changed))
 
     def inputs(self, declared: str | None, module: ModuleType) -> list[Given]:
@@ -218,9 +225,9 @@ class _Pair:
         if expected.error is not None:
             return None
         got = _run(traced, arguments, frozenset(), backward=False)
-        if got.error is None and same(expected.outputs, got.outputs):
-            return []
-        return [Difference("outputs", "eval", 0, said)]
+        if got.error is not None:
+            return [Difference("outputs", "eval", 0, said)]
+        return [replace(one, said=said) for one in _differences(expected, got, "eval", 0)]
 
     def _graph(self, mode: str) -> torch.nn.Module:
         traced = self._graphs.get(mode, self._any)
@@ -242,6 +249,14 @@ def _other_buffers(module: torch.nn.Module, more: int) -> str:
     return "with other values in the buffers"
 
 
+def _without_dead_code(module: torch.nn.Module) -> str:
+    """As passes leave a graph."""
+    if isinstance(module, torch.fx.GraphModule):
+        module.graph.eliminate_dead_code()
+        module.recompile()
+    return "after dead code elimination"
+
+
 def _double(module: torch.nn.Module) -> str:
     module.double()
     return "after double()"
@@ -252,6 +267,9 @@ _BUFFERS = tuple(partial(_other_buffers, more=more) for more in (1, 100, -100))
 _CHANGES: dict[str, tuple[Callable[[torch.nn.Module], str], ...]] = {
     "silent.buffer": _BUFFERS,
     "silent.computed": _BUFFERS,
+    "silent.state": _BUFFERS,
+    "silent.constant": (_without_dead_code,),
+    "silent.unused": (_without_dead_code,),
     "silent.device": (_double,),
 }
 """What a graph may have missed shows only after a change: by event, what to do to the module and to its graph."""
