@@ -164,6 +164,10 @@ class TestInputs:
         message = compared(net("return self.layer(x)", "self.layer = nn.Linear(5, 2)"), "(torch.ones(3),)")
         assert message["reason"] == "it cannot be run on (torch.ones(3),)"
 
+    def test_one_size_is_enough_of_a_slow_module(self, compared, monkeypatch):
+        monkeypatch.setattr("fxlint.tracer.beside.SLOW_SECONDS", 0)
+        assert compared(net("return self.layer(x)", "self.layer = nn.Linear(5, 2)"))["inputs"] == ["(2, 5)"]
+
     def test_nothing_is_compared_where_nothing_is_accepted(self, compared):
         message = compared(net("return x.reshape(7, 11, 13)"))
         assert message == {"inputs": [], "differences": [], "reason": "no inputs were found that it takes"}
