@@ -57,6 +57,17 @@ def write(file: Path, findings: Sequence[Finding]) -> None:
     replace_file(str(file), (json.dumps({"schema": SCHEMA, "findings": rows}, indent=1) + "\n").encode())
 
 
+def is_replaceable(file: Path) -> bool:
+    """Whether ``file`` holds nothing, or a baseline of whatever schema. Raises ConfigError where it cannot be read."""
+    try:
+        text = file.read_text(encoding="utf-8")
+        return not text or {"schema", "findings"} == json.loads(text).keys()
+    except OSError as error:
+        raise ConfigError(f"{file}: cannot be read: {error.strerror}") from error
+    except (ValueError, AttributeError, RecursionError):
+        return False
+
+
 def state(file: Path) -> list[tuple[Entry, int, bool]]:
     """What a comparison goes by: each entry, how often it is there, and whether its file is still there.
 

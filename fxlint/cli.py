@@ -300,6 +300,7 @@ def check(
     if show_files:
         with holding(texts):
             return _show_files(paths, configs)
+    _check_replaced(output_file, write_baseline, paths, configs)
     if write_baseline is not None:
         configs = each(configs, lambda one: replace(one, baseline=None))
     never = each(configs, lambda one: replace(one, fail_on="never"))
@@ -533,6 +534,21 @@ def _show_files(paths: tuple[str, ...], configs: Configs) -> int:
     for problem in files.problems:
         _say(_problem(problem))
     return EXIT_CANNOT if files.problems else 0
+
+
+def _check_replaced(report: Path | None, baseline: Path | None, paths: Sequence[str], configs: Configs) -> None:
+    """Raise ConfigError where source code, what is linted, or what is no baseline would be replaced."""
+    from fxlint.baseline import is_replaceable
+    from fxlint.files import SOURCES, find_files
+
+    for option, file in ("--output-file", report), ("--write-baseline", baseline):
+        if file is None or not os.path.isfile(file):  # noqa: PTH113  # never raises
+            continue
+        real = os.path.realpath(file)
+        if real.endswith(SOURCES) or real in map(os.path.realpath, find_files(paths, configs).paths):
+            raise ConfigError(f"{option}: '{file}' is source code, which is not replaced")
+        if file is baseline and not is_replaceable(file):
+            raise ConfigError(f"{option}: '{file}' is no baseline, and not replaced by one")
 
 
 def _write_baseline(report: Report, file: Path, say: Say) -> None:

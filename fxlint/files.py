@@ -6,6 +6,7 @@ import os
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Final
 
 from pathspec import GitIgnoreSpec
 
@@ -13,6 +14,9 @@ from fxlint.config import Config, Configs
 from fxlint.findings import Problem
 from fxlint.project.buffers import is_held
 from fxlint.project.notebook import SUFFIX
+
+SOURCES: Final = (".py", ".pyi", ".pyw", SUFFIX)
+"""How files end that hold source code, whether they are linted or not."""
 
 
 @dataclass(frozen=True, slots=True)

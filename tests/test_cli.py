@@ -728,6 +728,28 @@ def test_a_baseline_that_cannot_be_written_is_told_by_its_name(stages, fxlint):
     assert fxlint("model.py", "--write-baseline", "gone/base.json") == (2, "", told)
 
 
+@pytest.mark.parametrize("option", ["--write-baseline", "--output-file"])
+@pytest.mark.parametrize("target", ["model.py", "./model.py", "other.py", "link", "script", "cells.ipynb"])
+def test_a_report_replaces_no_source_code(stages, fxlint, option, target):
+    for name in ("other.py", "script", "cells.ipynb"):
+        Path(name).write_text(MODEL)
+    Path("link").symlink_to("model.py")
+    told = f"error: {option}: '{target.removeprefix('./')}' is source code, which is not replaced\n"
+    assert fxlint("model.py", "script", option, target) == (2, "", told)
+    assert (stages.paths, Path(target).read_text()) == ((), MODEL)
+
+
+def test_a_baseline_replaces_nothing_but_a_baseline(stages, fxlint):
+    Path("settings.json").write_text('{"line-length": 100}')
+    told = "error: --write-baseline: 'settings.json' is no baseline, and not replaced by one\n"
+    assert fxlint("model.py", "--write-baseline", "settings.json") == (2, "", told)
+    assert (stages.paths, Path("settings.json").read_text()) == ((), '{"line-length": 100}')
+    Path("empty.json").touch()
+    Path("older.json").write_text('{"schema": 0, "findings": []}')
+    for base in ("empty.json", "older.json"):
+        assert fxlint("model.py", "--write-baseline", base) == (0, "", f"0 in the baseline, {base}\n")
+
+
 def test_a_baseline_hides_what_it_holds(stages, fxlint):
     stages.finds(finding())
     assert fxlint("model.py", "--write-baseline", "base.json") == (0, "", "1 in the baseline, base.json\n")
