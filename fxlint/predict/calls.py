@@ -142,8 +142,10 @@ def call(vm: Machine, frame: Frame, callee: Value, args: Arguments, node: ast.AS
         )
         return call(vm, frame, callee.function, merged, node)
     if isinstance(callee, Decorated):
-        silent.context(vm, callee.decorator, node)
-        return call(vm, frame, callee.function, args, node)
+        result = call(vm, frame, callee.function, args, node)
+        if args.may_hold_traced() or may_hold_traced(result):  # else nothing is recorded in it
+            silent.context(vm, callee.decorator, node)
+        return result
     if isinstance(callee, Wraps):
         return _wrapped(callee, args)
     if isinstance(callee, Descriptor):

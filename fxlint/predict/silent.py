@@ -59,6 +59,7 @@ _CONTEXTS: Final = frozenset(
 _FOR_WHAT_FOLLOWS: Final = frozenset({"torch.set_grad_enabled", "torch.manual_seed"})
 """Functions that set something for all that is computed afterwards."""
 _MODES: Final = frozenset({"train", "eval"})
+_CONVERSIONS: Final = frozenset("to type cuda cpu float double half bfloat16 contiguous detach clone".split())
 _PLACE: Final = frozenset({"device", "dtype", "is_cuda"})
 
 
@@ -151,7 +152,8 @@ def assigned(vm: Machine, frame: Frame, target: ast.expr, value: Value, node: as
     owner = names.lookup(vm, frame, target.value.id)
     if not isinstance(owner, Instance) or owner.attributes.born >= vm.begun:
         return
-    if _reads(node.value, target.value.id, target.attr) or _is_another(owner.attributes.get(target.attr), value):
+    goes_on = _reads(node.value, target.value.id, target.attr) and not _is_converted(node.value)
+    if goes_on or _is_another(owner.attributes.get(target.attr), value):
         vm.note("silent.state", node)
 
 
@@ -160,6 +162,15 @@ def _reads(expression: ast.expr, name: str, attribute: str) -> bool:
         isinstance(one, ast.Attribute) and one.attr == attribute and getattr(one.value, "id", None) == name
         for one in walk(expression)
     )
+
+
+def _is_converted(expression: ast.expr) -> bool:
+    """``self.mean.to(x.device)``: the same value for every call."""
+    while isinstance(expression, ast.Call) and isinstance(expression.func, ast.Attribute):
+        if expression.func.attr not in _CONVERSIONS:
+            return False
+        expression = expression.func.value
+    return isinstance(expression, ast.Attribute)
 
 
 def _is_another(old: Value | None, new: Value) -> bool:

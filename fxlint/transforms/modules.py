@@ -190,6 +190,8 @@ def compared(view: View) -> Iterator[Event]:
     """The result of a graph module is compared by ``==`` where a bool is needed."""
     for node in view.function.own:
         test = node.test if isinstance(node, (ast.Assert, ast.If, ast.While)) else None
+        if isinstance(node, ast.Call) and dotted(node.func) == "bool" and len(node.args) == 1:
+            test = node.args[0]
         if not isinstance(test, ast.Compare) or len(test.ops) != 1 or not isinstance(test.ops[0], (ast.Eq, ast.NotEq)):
             continue
         sides = (test.left, test.comparators[0])

@@ -42,7 +42,8 @@ def target_without_op(view: View) -> Iterator[Event]:
         if asked is None:
             continue
         owner, what = asked
-        if _is_every_node(view, owner) and not view.is_tested(owner, node):
+        is_tried = any(isinstance(parent, ast.Try) for parent in view.function.around(node))
+        if _is_every_node(view, owner) and not view.is_tested(owner, node) and not is_tried:
             yield Event(
                 "node.target", node, text=view.text(node), origin=view.text(owner), callee=what,
                 help=f"ask for the op first: `if {ast.unparse(owner)}.op == \"{what}\":`",
@@ -58,7 +59,20 @@ def _asked_of_target(view: View, node: ast.AST) -> tuple[ast.expr, str] | None:
         given = node.args[0] if node.args else None
         if isinstance(given, ast.Attribute) and view.kind(given) is Kind.TARGET:
             return given.value, "call_module" if node.func.attr == "get_submodule" else "get_attr"
+    elif isinstance(node, ast.Subscript) and isinstance(node.ctx, ast.Load):
+        key = node.slice if isinstance(node.slice, ast.Attribute) else None
+        if key is not None and view.kind(key) is Kind.TARGET and _is_table_of_modules(view, node.value):
+            return key.value, "call_module"
     return None
+
+
+def _is_table_of_modules(view: View, node: ast.expr) -> bool:
+    """``dict(gm.named_modules())``, or a name for it."""
+    value = view.function.only_value(node.id) if isinstance(node, ast.Name) else node
+    if not (isinstance(value, ast.Call) and dotted(value.func) == "dict" and len(value.args) == 1):
+        return False
+    named = value.args[0]
+    return isinstance(named, ast.Call) and isinstance(named.func, ast.Attribute) and named.func.attr == "named_modules"
 
 
 def _is_every_node(view: View, node: ast.expr) -> bool:
@@ -217,9 +231,12 @@ def arguments_in_place(view: View) -> Iterator[Event]:
             if kind in (Kind.ARGS, Kind.KWARGS) or view.kind(inner) in (Kind.ARGS, Kind.KWARGS):
                 yield _in_place(view, node, node.value)
         elif isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):
-            changes = {Kind.ARGS: _LIST_CHANGES, Kind.KWARGS: _DICT_CHANGES}.get(view.kind(node.func.value) or Kind.OP)
+            changed = node.func.value
+            changes = {Kind.ARGS: _LIST_CHANGES, Kind.KWARGS: _DICT_CHANGES}.get(view.kind(changed) or Kind.OP)
+            if isinstance(changed, ast.Subscript) and view.kind(changed.value) in (Kind.ARGS, Kind.KWARGS):
+                changes = _LIST_CHANGES | _DICT_CHANGES
             if changes is not None and node.func.attr in changes:
-                yield _in_place(view, node, node.func.value)
+                yield _in_place(view, node, changed)
 
 
 def _in_place(view: View, node: ast.expr, container: ast.expr) -> Event:
@@ -280,7 +297,8 @@ def unmapped_arguments(view: View) -> Iterator[Event]:
 def _owner_of_called(view: View, call: ast.Call) -> ast.expr | None:
     if isinstance(call.func, ast.Attribute) and view.kind(call.func) is Kind.TARGET:
         return call.func.value
-    return None
+    asked = _asked_of_target(view, call.func)  # a module that is looked up by the target
+    return asked[0] if asked is not None and asked[1] == "call_module" else None
 
 
 def _is_about_arguments(test: ast.expr, owner: ast.expr) -> bool:

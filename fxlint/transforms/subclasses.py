@@ -81,7 +81,7 @@ def wrong_signature(view: View) -> Iterator[Event]:
 def wrong_arity(view: View) -> Iterator[Event]:
     """Interpreter.run gets more or fewer inputs than the traced function has."""
     for call in view.function.calls():
-        if not (isinstance(call.func, ast.Attribute) and call.func.attr == "run"):
+        if not (isinstance(call.func, ast.Attribute) and call.func.attr in {"run", "propagate"}):
             continue
         traced = _interpreted(view, call.func.value)
         if traced is None or any(isinstance(value, ast.Starred) for value in call.args):
