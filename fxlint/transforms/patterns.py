@@ -436,15 +436,19 @@ def _handled_pattern(view: View, node: ast.FunctionDef) -> ast.expr | None:
     return None
 
 
+_PLAIN_PATTERNS: Final = frozenset({"CallFunction", "CallMethod", "KeywordArg", "Arg", "Ignored"})
+"""Of these each ``Arg()`` captures one value; others may repeat it."""
+
+
 def _handler_problem(view: View, node: ast.FunctionDef, pattern: ast.expr) -> str:
+    parts = [one for one in ast.walk(pattern) if isinstance(one, ast.Call)]
+    calls = [(view.qualified(one.func).rpartition(".")[2], one) for one in parts]
     captured = [
         str(call.args[0].value)
-        for call in ast.walk(pattern)
-        if isinstance(call, ast.Call)
-        and view.qualified(call.func).rpartition(".")[2] == "KeywordArg"
-        and call.args
-        and isinstance(call.args[0], ast.Constant)
+        for name, call in calls
+        if name == "KeywordArg" and call.args and isinstance(call.args[0], ast.Constant)
     ]
+    by_position = sum(name == "Arg" for name, _ in calls) if {name for name, _ in calls} <= _PLAIN_PATTERNS else 0
     names = [argument.arg for argument in (*node.args.posonlyargs, *node.args.args)]
     if not names:
         return "" if node.args.vararg else "takes no match"
@@ -452,7 +456,11 @@ def _handler_problem(view: View, node: ast.FunctionDef, pattern: ast.expr) -> st
         return f"its first parameter, which gets the match, is called `{names[0]}` like a captured argument"
     taken = {*names, *(argument.arg for argument in node.args.kwonlyargs)}
     lost = [name for name in captured if name not in taken]
-    return f"has no parameter `{lost[0]}`" if lost and node.args.kwarg is None else ""
+    if lost and node.args.kwarg is None:
+        return f"has no parameter `{lost[0]}`"
+    if len(names) <= by_position and node.args.vararg is None:
+        return f"takes no more than {len(names)}, and gets the match and the values of {by_position} `Arg()`"
+    return ""
 
 
 def checks(view: View) -> Iterator[Event]:
