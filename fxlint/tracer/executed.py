@@ -23,8 +23,11 @@ class Executed:
 
     def __init__(self, watch: Watch) -> None:
         self._watch = {os.path.realpath(file): list(spans) for file, spans in watch.items()}
-        self._codes: dict[CodeType, bool] = {}
-        self._seen: set[tuple[CodeType, int]] = set()
+        self._codes: dict[int, tuple[CodeType, bool]] = {}
+        """By identity, here and below: to hash a code object takes longer than most functions run."""
+        self._strange: set[str] = set()
+        """Names of files that are not watched, as code objects spell them."""
+        self._seen: dict[tuple[int, int], CodeType] = {}
         self._raised: list[tuple[Instruction, BaseException]] = []
 
     def take_raised(self) -> list[tuple[Instruction, BaseException]]:
@@ -35,7 +38,7 @@ class Executed:
     def frames(self) -> list[Frame]:
         """The watched places that ran, each once, in order."""
         found: set[Frame] = set()
-        for code, offset in self._seen:
+        for (_, offset), code in self._seen.items():
             line = _line(code, offset)
             if line is not None:
                 found.add(Instruction(code, offset, line).frame())
@@ -50,12 +53,16 @@ class Executed:
         return any(first <= end and start <= last for start, end in self._watch.get(file, ()))
 
     def _watched(self, code: CodeType) -> bool:
-        known = self._codes.get(code)
+        known = self._codes.get(id(code))
         if known is None:
             file = os.path.realpath(code.co_filename)
-            known = file in self._watch and self._covers(file, *_line_range(code))
-            self._codes[code] = known
-        return known
+            known = self._codes[id(code)] = (code, file in self._watch and self._covers(file, *_line_range(code)))
+            if file not in self._watch:
+                self._strange.add(code.co_filename)
+        return known[1]
+
+    def _run(self, code: CodeType, offset: int) -> None:
+        self._seen[id(code), offset] = code
 
     @contextmanager
     def collecting(self) -> Iterator[None]:
@@ -71,7 +78,7 @@ class Executed:
     @contextmanager
     def _tracing(self) -> Iterator[None]:
         def on_call(frame: FrameType, event: str, arg: Any) -> Any:
-            if not self._watched(frame.f_code):
+            if frame.f_code.co_filename in self._strange or not self._watched(frame.f_code):
                 return None
             frame.f_trace_opcodes = True
             frame.f_trace_lines = False
@@ -79,7 +86,7 @@ class Executed:
 
         def on_opcode(frame: FrameType, event: str, arg: Any) -> Any:
             if event == "opcode":
-                self._seen.add((frame.f_code, frame.f_lasti))
+                self._run(frame.f_code, frame.f_lasti)
             elif event == "exception":
                 self._raise(frame.f_code, frame.f_lasti, arg[1])
             return on_opcode
@@ -108,7 +115,7 @@ class Executed:
                 return monitoring.DISABLE
 
             def on_instruction(code: CodeType, offset: int) -> Any:
-                self._seen.add((code, offset))
+                self._run(code, offset)
                 return monitoring.DISABLE
 
             def on_raise(code: CodeType, offset: int, error: BaseException) -> None:
@@ -125,7 +132,7 @@ class Executed:
                 yield
             finally:
                 monitoring.set_events(tool, 0)
-                for code, watched in self._codes.items():
+                for code, watched in self._codes.values():
                     if watched:
                         monitoring.set_local_events(tool, code, 0)
                 monitoring.free_tool_id(tool)

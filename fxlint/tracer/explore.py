@@ -22,8 +22,10 @@ from .tracing import STOCK, Tracing
 
 MAX_RUNS = 64
 MAX_LENGTH = 16
-PATIENCE = 8
+PATIENCE = 16
 """A recording that looks for something ends after so many runs in a row that met nothing new."""
+IDLE_SECONDS = 1.0
+"""Or after so many seconds of processor time without anything new: runs of a large model are dear."""
 QUIET = 3
 """One that looks for nothing any more, after so many."""
 _TOO_FEW = re.compile(r"not enough values to unpack \(expected (?:at least )?(\d+), got (\d+)\)")
@@ -125,6 +127,7 @@ class _Exploration:
         places = [place for _, place in known if place is not None]
         self._goals = {goal for goal in goals if not any(_is_at(place, goal) for place in places)}
         self._idle = 0
+        self._idle_until = time.process_time() + IDLE_SECONDS
         self._is_new = False
         self._sites = Sites(user)
         self._learned = Learned()
@@ -138,7 +141,7 @@ class _Exploration:
     def explore(self) -> Recording:
         runs = 0
         while self._plans and runs < self._max_runs and time.process_time() < self._deadline:
-            if self._idle >= (PATIENCE if self._goals else QUIET):
+            if self._idle >= (PATIENCE if self._goals else QUIET) or time.process_time() > self._idle_until:
                 break
             plan = self._plans.popleft()
             runs += 1
@@ -152,6 +155,8 @@ class _Exploration:
             for passed in run.passed:
                 self._note_end(passed)
             replaced = error is not None and self._go_on(plan, run, error)
+            if self._is_new or replaced:
+                self._idle_until = time.process_time() + IDLE_SECONDS
             if self._is_new:
                 self._idle = 0
             elif not replaced:

@@ -283,6 +283,14 @@ def test_a_recording_ends_soon_after_it_has_met_what_it_looks_for(net):
     assert some < more
 
 
+def test_of_dear_runs_fewer_are_made_in_vain(net, monkeypatch):
+    text = "\n".join(f"if x[{n}] > 0:\n    x = x + {n}" for n in range(40)) + "\nreturn x"
+    many = net(text).record(goals=[("elsewhere.py", 1, 1)])[0].runs
+    monkeypatch.setattr(explore, "IDLE_SECONDS", 0)
+    few = net(text).record(goals=[("elsewhere.py", 1, 1)])[0]
+    assert (few.runs < many, few.complete) == (True, False)
+
+
 def test_a_run_that_only_finds_what_to_guard_next_is_no_idle_one(net):
     calls = "\n".join(f"x = x + [1, 2, 3][x.size({n})]" for n in range(explore.QUIET + 2))
     first, made = (net(f"{calls}\nreturn {{len(x)}}  # last") for _ in range(2))
