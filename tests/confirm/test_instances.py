@@ -167,3 +167,13 @@ def test_where_none_is_found_the_reason_is_told(outcome):
 def test_a_finding_that_depends_on_the_configuration_is_met_in_the_configuration_that_has_it(outcome):
     (finding,) = outcome.findings
     assert (finding.event, finding.certainty, finding.confirmation.status) == ("len.call", "conditional", "confirmed")
+
+
+@pytest.mark.parametrize("rest", ["net = Net(3)", "for net in range(3):\n    Net(net + 1)"])
+def test_a_file_may_give_its_own_name_to_something_else(project, rest):
+    """``net.Net(3)`` is what the search has found; in the file itself ``net`` is no module."""
+    made = "class Net(nn.Module):\n    def __init__(self, width):\n        super().__init__()\n\n"
+    path = project.write("net.py", f"{made}    def forward(self, x):\n        return x\n\n{rest}\n")
+    project.root(path)
+    confirmed = project.confirm().modules["Net"]
+    assert confirmed.verdict == "traces", confirmed.reason

@@ -128,10 +128,10 @@ def prebuild(texts: Iterable[str], seconds: float) -> None:
 
 @dataclass(frozen=True)
 class Expression:
-    """Makes an instance by evaluating an expression in a module's namespace."""
+    """Makes an instance by evaluating an expression, in a module's namespace where it was written for one."""
 
     text: str
-    module: ModuleType
+    module: ModuleType | None = None
 
     def __call__(self) -> Any:
         found = _SUBMODULE.match(self.text)

@@ -37,14 +37,17 @@ def declared(target: Target) -> list[Candidate] | str:
 
 
 def found(target: Target) -> list[Candidate] | str:
-    """What the survey of the package built; see ``survey.py``."""
+    """What the survey of the package built; see ``survey.py``.
+
+    Its expressions start from modules, as they did there: in the namespace of one, their names may mean something else.
+    """
     if not target.found:
         return target.why_none or "none was found"
     of = target.obj if isinstance(target.obj, type) else None
     return [
         Candidate(
             from_inside(one["text"], target.module),
-            Expression(one["text"], target.module),
+            Expression(one["text"]),
             of,
             DEVICES[DEVICES.index(one["device"]) :],
             only_names(one["text"]),
