@@ -317,4 +317,3 @@ def _remove_abandoned(folder: str) -> None:
 def _text(path: str) -> str:
     with open(path, encoding="utf-8", errors="replace") as stream:
         return stream.read()
-

@@ -141,9 +141,7 @@ def _unchanged(case: _Case) -> Finding:
     )
 
 
-def _problems(
-    case: _Case, predicted: Prediction, confirmed: Prediction, without: Prediction | None
-) -> Iterator[str]:
+def _problems(case: _Case, predicted: Prediction, confirmed: Prediction, without: Prediction | None) -> Iterator[str]:
     """``without`` is what the tracer makes of it without the leaves that the rule names, if it names any."""
     done = _report(confirmed, case)
     if done is None:

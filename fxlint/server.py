@@ -37,9 +37,7 @@ _UNUSED: Final = frozenset({"FX001"})
 _LINE: Final = re.compile(r"[^\r\n]*(?:\r\n|\r|\n|$)")
 _SUFFIX: Final = ".py"
 _WATCHED: Final = ("**/*.py", "**/pyproject.toml", "**/fxlint.toml", "**/.gitignore")
-_PULLS: Final = lsp.DiagnosticOptions(
-    inter_file_dependencies=True, workspace_diagnostics=False, identifier="fxlint"
-)
+_PULLS: Final = lsp.DiagnosticOptions(inter_file_dependencies=True, workspace_diagnostics=False, identifier="fxlint")
 
 
 @dataclass(frozen=True, slots=True)
@@ -226,9 +224,7 @@ def server() -> Server:
         linted = await ls.linted(params.text_document.uri)
         return lsp.RelatedFullDocumentDiagnosticReport(linted.diagnostics)
 
-    @made.feature(
-        lsp.TEXT_DOCUMENT_CODE_ACTION, lsp.CodeActionOptions(code_action_kinds=[lsp.CodeActionKind.QuickFix])
-    )
+    @made.feature(lsp.TEXT_DOCUMENT_CODE_ACTION, lsp.CodeActionOptions(code_action_kinds=[lsp.CodeActionKind.QuickFix]))
     def actions(ls: Server, params: lsp.CodeActionParams) -> list[lsp.CodeAction]:
         with holding(ls.texts()):
             around = ls.last(params.text_document.uri).around(params.range)

@@ -83,9 +83,7 @@ class Tracing:
         told = self.tracer
         leaf_modules = (*told.leaf_modules, *modules)
         autowrap_functions = (*told.autowrap_functions, *functions)
-        return replace(
-            self, tracer=replace(told, leaf_modules=leaf_modules, autowrap_functions=autowrap_functions)
-        )
+        return replace(self, tracer=replace(told, leaf_modules=leaf_modules, autowrap_functions=autowrap_functions))
 
     def concrete_args_of(self, root: Root) -> str | None:
         if not self.concrete_args:
@@ -97,9 +95,7 @@ STOCK: Final = Tracing()
 """As ``torch.fx.symbolic_trace`` does it."""
 
 
-def tracing_of(
-    tracer: Mapping[str, Any], concrete_args: Mapping[str, str], folders: Sequence[str]
-) -> Tracing:
+def tracing_of(tracer: Mapping[str, Any], concrete_args: Mapping[str, str], folders: Sequence[str]) -> Tracing:
     """What the tables ``tracer`` and ``concrete-args`` of the configuration say."""
     settings = TracerSettings(
         leaf_modules=tracer.get("leaf-modules", ()),

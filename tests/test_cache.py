@@ -165,7 +165,7 @@ class TestWhatIsDoneAgain:
     def test_a_file_that_a_setting_is_for_is_the_one_behind_a_link(self, project, capsys):
         for name in ("one", "two"):
             (project.folder / f"{name}.txt").write_text(CALLER.replace("from helper import count\n", ""))
-        (project.folder / "fxlint.toml").write_text("concrete-args = {\"one.txt::Net\" = \"{'x': 1}\"}")
+        (project.folder / "fxlint.toml").write_text('concrete-args = {"one.txt::Net" = "{\'x\': 1}"}')
         (project.folder / "net.py").symlink_to("one.txt")
         project.run(capsys)
         (project.folder / "net.py").unlink()

@@ -85,9 +85,7 @@ class TestTrace:
         )
         assert "  # pkg/helper.py:2\n" in fxlint("trace", "pkg.user:Net")[1]
 
-    @pytest.mark.parametrize(
-        ("name", "given"), [("pkg.net:Net", "flag=True"), ("pkg/net.py::Net", "{'flag': True}")]
-    )
+    @pytest.mark.parametrize(("name", "given"), [("pkg.net:Net", "flag=True"), ("pkg/net.py::Net", "{'flag': True}")])
     def test_the_graph_with_the_line_that_made_each_node(self, fxlint, name, given):
         code, out, said = fxlint("trace", name, "--concrete-args", given)
         assert (code, said) == (0, "Net traces: 8 nodes, from Net()\n")

@@ -171,7 +171,7 @@ def test_fixes_are_shown_by_cell(capsys):
         (r'["s = \"\u00e4\"  # noqa: FX101"]', r'["s = \"\u00e4\""]'),
         (r'["s = \"数\"  # noqa: FX101"]', r'["s = \"数\""]'),
         (r'["\u0078 = 1\r\n", "y = 2  # noqa: FX101\r\n"]', r'["\u0078 = 1\r\n", "y = 2\r\n"]'),
-        ("[\n  \"x = 1\\n\",\n  \"# fxlint: ignore[FX101]\\n\",\n  \"y\"\n ]", '[\n  "x = 1\\n",\n  "y"\n ]'),
+        ('[\n  "x = 1\\n",\n  "# fxlint: ignore[FX101]\\n",\n  "y"\n ]', '[\n  "x = 1\\n",\n  "y"\n ]'),
     ],
 )
 def test_fixes_change_the_source_of_a_cell_and_no_other_byte(written, after):

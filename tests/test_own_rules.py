@@ -163,7 +163,6 @@ class TestPrediction:
         source.write_text(text.replace("nn.ReLU()", "nn.ReLU()  # noqa: ACME201"), encoding="utf-8")
         assert {code for _, _, code, _ in found(confirm=False)} == {"ACME101", "ACME201", "FX001"}
 
-
     def test_they_hold_for_the_files_of_their_configuration(self, project):
         shutil.copytree(project / "acme", project.parent / "other" / "acme")
         report = fxlint.check([project / "acme/net.py", project.parent / "other/acme/net.py"], confirm=False)

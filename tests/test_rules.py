@@ -276,6 +276,7 @@ class TestStrictReading:
         with pytest.raises(RuleError, match=re.escape(complaint)):
             RuleSet([*RULES, read_rule(self.page(tmp_path, text, f"{name}.toml"))])
 
+
 @pytest.mark.torch
 class TestStockTracer:
     @each_bad

@@ -13,14 +13,14 @@ import fxlint
 
 pytest.importorskip("pygls")
 
-NET = '''import torch
+NET = """import torch
 from torch import nn
 
 
 class Net(nn.Module):
     def forward(self, x):
         return "😋", len(x)
-'''
+"""
 
 
 class Editor:
@@ -204,9 +204,7 @@ class TestHelp:
         ed.published()
         actions = ed.about("textDocument/codeAction", range=HERE, context={"diagnostics": []})
         edits = {one["title"]: one["edit"]["changes"][ed.uri()] for one in actions}
-        assert edits["silence FX120 on this line"] == [
-            {"range": span((6, 27), (6, 27)), "newText": "  # noqa: FX120"}
-        ]
+        assert edits["silence FX120 on this line"] == [{"range": span((6, 27), (6, 27)), "newText": "  # noqa: FX120"}]
         assert [{"range": HERE, "newText": "x.size(0)"}] in edits.values()
         assert ed.about("textDocument/codeAction", range=span((0, 0), (0, 0)), context={"diagnostics": []}) == []
 

@@ -185,9 +185,7 @@ def _shares(todo: Sequence[list[Finding]], jobs: int) -> list[list[list[Finding]
     return shares
 
 
-def _suggest_share(
-    share: list[list[Finding]], read: Read, own: Mapping[str, Rule]
-) -> list[tuple[_Suggested, Reads]]:
+def _suggest_share(share: list[list[Finding]], read: Read, own: Mapping[str, Rule]) -> list[tuple[_Suggested, Reads]]:
     sources = Sources(read)
     found = []
     with uncollected():

@@ -251,6 +251,8 @@ def invoke(vm: Machine, frame: Frame, function: Value, positional: list[Value], 
 
 def call_function(vm: Machine, frame: Frame, function: Function, args: Arguments, node: ast.AST) -> Value:
     """Run a function's body on abstract arguments; what goes too deep is not known, and the root says so."""
+    if node is frame.discarded and statements.is_generator(function.node, function.module.source):
+        return Sequence("iterator", [])  # its body runs for whoever asks for elements
     same_code = sum(1 for active in vm.frames if active.function is not None and active.function.node is function.node)
     if same_code > MAX_RECURSION and (vm.guards or not vm.tracing):
         return MAYBE if args.may_hold_traced() else UNKNOWN  # no condition ends it: the rest is more of the same

@@ -477,7 +477,9 @@ def combine(op: ast.operator, left: Value, right: Value) -> Value:
             return Sequence(sequence.kind, sequence.items * times)
         if not sequence.items and sequence.rest is None:
             return Sequence(sequence.kind, [])
-        return Sequence(sequence.kind, [], join_all(sequence.members()))
+        likely = likely_of(count)
+        none = isinstance(likely, Const) and likely.value == 0
+        return Sequence(sequence.kind, [], join_all(sequence.members()), optional=none)
     return UNKNOWN
 
 

@@ -361,6 +361,9 @@ def equal(vm: Machine, frame: Frame, op: ast.cmpop, left: Value, right: Value, n
     """``==`` and the order operators; with a Proxy they are recorded."""
     if library.is_numpy(left) and isinstance(right, Traced):
         return library.with_numpy(vm, _ORDER[type(op)].__name__, left, right, node)
+    own = classes.find(vm, left.cls, f"__{_ORDER[type(op)].__name__}__") if isinstance(left, Instance) else None
+    if isinstance(own, Function):
+        return calls.invoke(vm, frame, own, [left, right], node)
     if isinstance(left, Traced) or isinstance(right, Traced):
         traced, other = evaluate.source_of(left, right)
         result = vm.traced(node, traced)
@@ -434,6 +437,21 @@ def _equality(vm: Machine, left: Value, right: Value) -> bool | None:
     return None
 
 
+def compared_in_search(items: list[Value], wanted: Value, through: bool = False) -> Traced | None:
+    """The Proxy whose comparison ``in``, ``index`` and ``remove`` need the truth of: up to the object that is searched.
+
+    That one is found by its identity. ``through``: all elements are looked at, as ``count`` does.
+    """
+    for item in items:
+        if item is not wanted:
+            for traced in (item, wanted):
+                if isinstance(traced, Traced):
+                    return traced
+        elif not through:
+            return None
+    return None
+
+
 def member(vm: Machine, frame: Frame, left: Value, right: Value, node: ast.AST) -> Value:
     """``left in right``: a Proxy on the right is iterated, one on the left is compared with every element."""
     if isinstance(right, Traced):
@@ -446,19 +464,19 @@ def member(vm: Machine, frame: Frame, left: Value, right: Value, node: ast.AST) 
     if isinstance(right, Instance) and right.children is not None:
         right = right.children
     if isinstance(right, Sequence):
-        if any(item is left for item in right.items):
+        compared = compared_in_search(right.items, left) if right.kind != "set" else None
+        if compared is None and any(item is left for item in right.items):
             return TRUE
         if right.kind == "set" or not isinstance(left, Traced):
             silent.looked_up(vm, left, node)
         if isinstance(left, Traced) and right.kind != "set":
-            if right.items:
-                vm.event("bool.in", node, origin=left.origin)
-                return UNKNOWN
-            return FALSE if right.rest is None else UNKNOWN
-        for item in right.items if right.kind != "set" and not isinstance(left, Traced) else ():
-            if isinstance(item, Traced):
-                vm.event("bool.in", node, origin=item.origin)
-                return UNKNOWN
+            if compared is None:
+                return FALSE if right.rest is None else UNKNOWN
+            vm.event("bool.in", node, origin=left.origin)
+            return UNKNOWN
+        if compared is not None:
+            vm.event("bool.in", node, origin=compared.origin)
+            return UNKNOWN
         return _among(vm, left, right.items, right.rest is not None)
     if isinstance(right, Mapping):
         silent.looked_up(vm, left, node)

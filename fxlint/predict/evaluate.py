@@ -217,9 +217,7 @@ def binary(vm: Machine, frame: Frame, op: ast.operator, left: Value, right: Valu
         library.refuse_unsupported(vm, Arguments([left, right]), node, OPERATORS[type(op)])
         return vm.traced(node, source_of(left, right)[0])
     if isinstance(left, Union) or isinstance(right, Union):
-        results = [
-            binary(vm, frame, op, one, other, node) for one in _operands(left) for other in _operands(right)
-        ]
+        results = [binary(vm, frame, op, one, other, node) for one in _operands(left) for other in _operands(right)]
         joined = results[0]
         for result in results[1:]:
             joined = join(joined, result)

@@ -544,16 +544,14 @@ def _sequence_method(vm: Machine, frame: Frame, receiver: Sequence, name: str, a
     if name == "clear":
         vm.heap.refill(receiver, [], None)
         return NONE
-    if name in {"sort", "remove", "discard"}:
-        if name == "sort" and any(isinstance(item, Traced) for item in receiver.members()):
-            vm.event("bool.minmax", node, exception="TraceError")
-        if name != "sort":
-            vm.heap.refill(receiver, [], join_all(receiver.members()) if receiver.items or receiver.rest else UNKNOWN)
+    if name == "sort":
+        _compared(vm, _sort_keys(vm, frame, args, receiver, node), node)
         return NONE
-    if name in {"index", "count"} and first is not None:
-        if isinstance(first, Traced) and (receiver.items or (receiver.rest is not None and not receiver.optional)):
-            vm.event("bool.call", node, origin=first.origin, callee=name)
-        return UNKNOWN
+    if name in {"index", "count", "remove"} and receiver.kind != "set" and first is not None:
+        return _search(vm, receiver, name, first, node)
+    if name in {"remove", "discard"}:
+        vm.heap.refill(receiver, [], join_all(receiver.members()) if receiver.items or receiver.rest else UNKNOWN)
+        return NONE
     if name == "_asdict" or name == "_replace":
         return UNKNOWN
     if name in {"__iter__", "__reversed__"}:
@@ -565,6 +563,24 @@ def _sequence_method(vm: Machine, frame: Frame, receiver: Sequence, name: str, a
     if name in {"union", "intersection", "difference"}:
         return Sequence("set", [], UNKNOWN)
     return MAYBE if args.may_hold_traced() else UNKNOWN
+
+
+def _search(vm: Machine, receiver: Sequence, name: str, wanted: Value, node: ast.AST) -> Value:
+    """``index``, ``count`` and ``remove``."""
+    there = next((position for position, item in enumerate(receiver.items) if item is wanted), None)
+    compared = decide.compared_in_search(receiver.items, wanted, through=name == "count")
+    among_rest = receiver.rest is not None and not receiver.optional and not may_be_traced(receiver.rest)
+    if compared is None and there is None and among_rest and isinstance(wanted, Traced):
+        compared = wanted
+    if compared is not None:
+        vm.event("bool.call", node, origin=compared.origin, callee=name)
+    if name != "remove":
+        return UNKNOWN
+    if there is not None and compared is None:
+        vm.heap.refill(receiver, [*receiver.items[:there], *receiver.items[there + 1 :]], receiver.rest)
+    else:
+        vm.heap.refill(receiver, [], join_all(receiver.members()) if receiver.items or receiver.rest else UNKNOWN)
+    return NONE
 
 
 def _pop(vm: Machine, receiver: Sequence, position: Value, node: ast.AST) -> Value:
@@ -943,9 +959,18 @@ def _sorted(vm: Machine, frame: Frame, args: Arguments, node: ast.AST) -> Value:
     if value is None:
         return UNKNOWN
     spread = containers.iterate(vm, frame, value, node, "iter.call")
-    _compared(vm, spread, node)
+    _compared(vm, _sort_keys(vm, frame, args, spread, node), node)
     members = list(spread.members())
     return Sequence("list", [], join_all(members)) if members else Sequence("list", [])
+
+
+def _sort_keys(vm: Machine, frame: Frame, args: Arguments, spread: Sequence, node: ast.AST) -> Sequence:
+    """What is compared to order the elements: they themselves, or what the function ``key`` makes of them."""
+    key = args.keywords.get("key", NONE)
+    if key is NONE:
+        return spread
+    keys = [calls.invoke(vm, frame, key, [item], node) for item in spread.items]
+    return Sequence("list", keys, None if spread.rest is None else calls.invoke(vm, frame, key, [spread.rest], node))
 
 
 def _compared(vm: Machine, spread: Sequence, node: ast.AST) -> None:
@@ -960,7 +985,7 @@ def _minmax(vm: Machine, frame: Frame, args: Arguments, node: ast.AST) -> Value:
         spread = containers.iterate(vm, frame, args.positional[0], node, "iter.call")
     else:
         spread = Sequence("tuple", list(args.positional), args.extra)
-    _compared(vm, spread, node)
+    _compared(vm, _sort_keys(vm, frame, args, spread, node), node)
     members = list(spread.members())
     if members and all(isinstance(item, Const) for item in members) and spread.rest is None and not args.keywords:
         pick = max if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "max" else min

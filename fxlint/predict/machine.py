@@ -118,9 +118,7 @@ class Event:
 class Machine:
     """One abstract run of one root. The interpreter's parts are functions that take it as their first argument."""
 
-    def __init__(
-        self, project: Project, facts: Facts, told: Tracing = STOCK, own_rules: tuple[Rule, ...] = ()
-    ) -> None:
+    def __init__(self, project: Project, facts: Facts, told: Tracing = STOCK, own_rules: tuple[Rule, ...] = ()) -> None:
         """``own_rules`` are those of the project that name calls."""
         self.project = project
         self.facts = facts

@@ -102,6 +102,7 @@ class Frame:
     loops: list[Loop] = field(default_factory=list)
     outer_names: dict[str, Scope | None] = field(default_factory=dict)  # nonlocal and global names
     guards: int = 0  # of the path that led to the call
+    discarded: ast.AST | None = None  # the expression that is a statement: nobody asks for its value
     answered: int | None = None  # guards where the condition around the statement is one that a Proxy has answered
 
     @property

@@ -65,6 +65,7 @@ def is_generator(function: ast.AST, source: SourceFile) -> bool:
 
 
 def _expression(vm: Machine, frame: Frame, node: ast.Expr) -> bool:
+    frame.discarded = node.value
     silent.discarded(vm, frame, node.value, evaluate.expression(vm, frame, node.value))
     return True
 
@@ -100,7 +101,12 @@ def _augmented(vm: Machine, frame: Frame, node: ast.AugAssign) -> bool:
         return True
     old = evaluate.expression(vm, frame, node.target)
     right = evaluate.expression(vm, frame, node.value)
-    if isinstance(old, Sequence) and old.kind == "list" and isinstance(node.op, ast.Add):
+    if (
+        isinstance(old, Sequence)
+        and old.kind == "list"
+        and isinstance(node.op, ast.Add)
+        and not isinstance(right, Traced)
+    ):
         library.extend(vm, frame, old, right, node)
         return True
     if isinstance(old, Instance) and _in_place(vm, frame, old, right, node):
@@ -518,12 +524,20 @@ def _one_handler(vm: Machine, frame: Frame, handlers: list[ast.ExceptHandler]) -
 
 def _catcher(vm: Machine, frame: Frame, node: ast.Try) -> Callable[[Value | str], bool]:
     wanted: list[Value] = []
+    if _leaves(node.finalbody):
+        return lambda thrown: True
     for handler in node.handlers:
         if handler.type is None:
             return lambda thrown: True
         types = evaluate.expression(vm, frame, handler.type)
         wanted.extend(types.items if isinstance(types, Sequence) else [types])
     return lambda thrown: any(_catches(vm, one, thrown) for one in wanted)
+
+
+def _leaves(body: list[ast.stmt]) -> bool:
+    """Whether a ``finally`` surely leaves in its own way, so that what was raised before is forgotten."""
+    last = body[-1] if body else None
+    return isinstance(last, ast.Return) or (isinstance(last, ast.Raise) and last.exc is not None)
 
 
 _TRACER_ERRORS: Final[dict[str, type[Exception]]] = {"TraceError": ValueError}
@@ -543,6 +557,8 @@ def _catches(vm: Machine, wanted: Value, thrown: Value | str) -> bool:
         thrown = thrown.name.rpartition(".")[2]
     if not isinstance(thrown, str):
         return wanted.name in {"builtins.Exception", "builtins.BaseException"}
+    if wanted.name.rpartition(".")[2] == thrown:
+        return True
     catching = getattr(builtins, wanted.name.removeprefix("builtins."), None)
     raised = _TRACER_ERRORS[thrown] if thrown in _TRACER_ERRORS else getattr(builtins, thrown, Exception)
     return isinstance(catching, type) and isinstance(raised, type) and issubclass(raised, catching)

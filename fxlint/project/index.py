@@ -431,5 +431,3 @@ class Project:
             except OSError:
                 self._folders[folder] = frozenset()
         return self._folders[folder]
-
-

@@ -122,9 +122,7 @@ def _rewritten(written: str, change: Callable[[str], str], *, escape: bool) -> s
         return json.dumps(change(source), ensure_ascii=escape)
     spans = list(_entries(written, 0))
     known = {row: written[slice(*span)] for row, span in zip(source, spans, strict=True)}
-    rows = [
-        known.get(row) or json.dumps(row, ensure_ascii=escape) for row in _ROW.findall(change("".join(source)))
-    ]
+    rows = [known.get(row) or json.dumps(row, ensure_ascii=escape) for row in _ROW.findall(change("".join(source)))]
     if not spans:
         return f"[{', '.join(rows)}]"
     head, tail = written[: spans[0][0]], written[spans[-1][1] :]

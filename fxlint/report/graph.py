@@ -37,9 +37,7 @@ def tabular(shown: Shown) -> str:
     ]
     cells = [heads, *([printable(cell) for cell in row] for row in rows)]
     widths = [max(map(len, column)) for column in zip(*cells, strict=True)]
-    lines = (
-        "  ".join(f"{cell:{width}}" for cell, width in zip(row, widths, strict=True)).rstrip() for row in cells
-    )
+    lines = ("  ".join(f"{cell:{width}}" for cell, width in zip(row, widths, strict=True)).rstrip() for row in cells)
     return "".join(f"{line}\n" for line in lines)
 
 

@@ -27,10 +27,7 @@ _EVENTS = {"open": 0, "compile": 1, "exec": 0, "os.listdir": 0, "os.scandir": 0}
 """The events that tell of a file or a folder, with the index of the argument that says which."""
 _CODE = frozenset(("compile", "exec"))
 _LISTING = frozenset(("os.listdir", "os.scandir"))
-_NOT_WORKED_ON = tuple(
-    os.path.join(folder, "")
-    for folder in (*STDLIB, TORCH, TRACER)
-)
+_NOT_WORKED_ON = tuple(os.path.join(folder, "") for folder in (*STDLIB, TORCH, TRACER))
 _IMPORT_SYSTEM = "<frozen importlib"
 _BETWEEN = "\0"
 
@@ -164,9 +161,7 @@ class Loads:
                 return original(name, package)
             finally:
                 with contextlib.suppress(Exception):
-                    self._note_modules(
-                        self._running(sys._getframe(1)), [importlib.util.resolve_name(name, package)]
-                    )
+                    self._note_modules(self._running(sys._getframe(1)), [importlib.util.resolve_name(name, package)])
 
         return importing
 

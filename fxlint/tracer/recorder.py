@@ -217,9 +217,7 @@ class RecordingTracer(torch.fx.Tracer):
 
     # Notes
 
-    def record(
-        self, family: str, proxy: Any, error: BaseException | None = None, collateral: bool = False
-    ) -> None:
+    def record(self, family: str, proxy: Any, error: BaseException | None = None, collateral: bool = False) -> None:
         """Note an event at the user's frames that are running now."""
         stack = self._user.of_stack(sys._getframe(1), self._base)
         told = None if error is None else (type(error).__name__, message_of(error))

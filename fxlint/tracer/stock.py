@@ -46,9 +46,7 @@ def traced_by(
     return _done(lambda: _graph_module(tracer, root, concrete_args), user)
 
 
-def _graph_module(
-    tracer: torch.fx.Tracer, root: Root, concrete_args: dict[str, Any] | None
-) -> torch.fx.GraphModule:
+def _graph_module(tracer: torch.fx.Tracer, root: Root, concrete_args: dict[str, Any] | None) -> torch.fx.GraphModule:
     graph = tracer.trace(root, concrete_args)
     return torch.fx.GraphModule(tracer.root, graph)
 

@@ -49,7 +49,7 @@ IMPORTS = {
     ),
     "murders": ("import os\nos.kill(os.getppid(), 9)", "importing or tracing it crashed with SIGKILL", None),
     "forges": (
-        f"{WRITES}list(map(say, [b'{{\"file\": \"x\", \"kind\": \"stage\", \"root\": []}}\\n'] * 9))",
+        f'{WRITES}list(map(say, [b\'{{"file": "x", "kind": "stage", "root": []}}\\n\'] * 9))',
         "importing or tracing it",
         None,
     ),

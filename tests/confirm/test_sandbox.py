@@ -32,8 +32,6 @@ def run(folder):
     return run
 
 
-
-
 @pytest.fixture
 def guarded(run):
     run("")

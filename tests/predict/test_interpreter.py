@@ -2382,7 +2382,7 @@ class TestOptionsThatTheCodeGives:
     )
     def test_where_all_that_is_given_decides_alike(self, tmp_path, made):
         predicted = check(tmp_path, self.LAYERS.replace("{made}", made), "traces")
-        assert predicted.depends_on == ("self.padding == \"same\"",)
+        assert predicted.depends_on == ('self.padding == "same"',)
         assert predicted.first is None
 
     @pytest.mark.parametrize(
@@ -2500,3 +2500,77 @@ return torch.tensor(x.shape[0], device=image.device)"""
     def test_one_that_is_no_proxy_does_not(self, tmp_path):
         body = "return torch.tensor(x.shape[0], device=self.where)  # error"
         check(tmp_path, forward(body, "self.where = 'cpu'"), "fails")
+
+
+class TestWhatPythonItselfDecides:
+    """Identity, keys, laziness and operators of the left operand: what never comes to ask a Proxy for its truth."""
+
+    @pytest.mark.parametrize(
+        "body",
+        [
+            "l = [x, x + 1]\nreturn x * l.index(x)",
+            "l = [x, x + 1]\nl.remove(x)\nif len(l) != 1:\n    len(x)\nreturn l[0]",
+            "return x if x in [x, x + 1] else len(x)",
+            "return sorted([x, x + 1], key=lambda t: 0)[0]",
+            "return max([x, x + 1], key=lambda t: 1)",
+            "l = [x, x + 1]\nl.sort(key=id)\nreturn l[0]",
+        ],
+    )
+    def test_what_is_found_by_identity_or_ordered_by_keys_is_not_compared(self, tmp_path, body):
+        check(tmp_path, forward(body), "traces")
+
+    @pytest.mark.parametrize(
+        "body",
+        [
+            "l = [x, x + 1]\ny = l[1]\nreturn x * l.index(y)  # error",
+            "l = [x, x + 1]\ny = l[1]\nl.remove(y)  # error\nreturn y",
+            "y = x + 1\nreturn x if x in [y, x] else y  # error",
+            "return x * [x, x + 1].count(x)  # error",
+            "return sorted([x, x + 1], key=lambda t: t)[0]  # error",
+        ],
+    )
+    def test_what_stands_before_it_is_compared(self, tmp_path, body):
+        check(tmp_path, forward(body), "fails")
+
+    def test_the_function_that_gives_keys_is_called(self, tmp_path):
+        check(tmp_path, forward("seen = []\nsorted([x], key=lambda v: seen.append(v) or 0)\nreturn seen[0]"), "traces")
+
+    def test_a_generator_that_nobody_asks_does_not_run(self, tmp_path):
+        generator = "def parts(x):\n    yield len(x){}\n"
+        check(tmp_path, forward("parts(x)\nreturn x", extra=generator.format("")), "traces")
+        check(tmp_path, forward("list(parts(x))\nreturn x", extra=generator.format("  # error")), "fails")
+
+    def test_a_list_extended_in_place_by_a_proxy_is_a_proxy(self, tmp_path):
+        check(tmp_path, forward("l = [1]\nl += x\nreturn l"), "traces")
+
+    def test_the_left_operand_compares(self, tmp_path):
+        box = "class Box:\n    def __eq__(self, other):\n        return True\n"
+        check(tmp_path, forward("if Box() == x:\n    return x\nlen(x)", extra=box), "traces")
+
+    @pytest.mark.parametrize("default", [0, 1])
+    def test_a_list_that_is_multiplied_by_nothing_is_empty(self, tmp_path, default):
+        source = f"""
+class Net(nn.Module):
+    def __init__(self, n={default}):
+        super().__init__()
+        self.layers = [nn.Linear(1, 1)] * n
+
+    def forward(self, x):
+        for layer in self.layers:
+            x = layer(x)  # {"error" if default else "maybe"}
+        return x
+"""
+        check(tmp_path, source, "fails" if default else "traces")
+
+
+class TestOtherWaysOutOfTry:
+    def test_the_error_of_the_tracer_is_caught_by_its_own_name(self, tmp_path):
+        check(tmp_path, forward("try:\n    bool(x)\nexcept torch.fx.proxy.TraceError:\n    pass\nreturn x"), "traces")
+
+    @pytest.mark.parametrize("leave", ["raise KeyError('k')", "return x"])
+    def test_a_finally_that_leaves_forgets_what_was_raised(self, tmp_path, leave):
+        body = f"try:\n    try:\n        len(x)\n    finally:\n        {leave}\nexcept KeyError:\n    return x"
+        check(tmp_path, forward(body), "traces")
+
+    def test_one_that_goes_on_does_not(self, tmp_path):
+        check(tmp_path, forward("try:\n    len(x)  # error\nfinally:\n    x = x + 1\nreturn x"), "fails")

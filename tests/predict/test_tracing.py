@@ -74,10 +74,13 @@ class TestLeafModules:
         assert verdict(BRANCH, TracerSettings(leaf_modules=("model:Inner",)), "Inner") == "fails"
 
     def test_subclasses_of_a_named_class_are_leaves_too(self, verdict):
-        source = BRANCH.replace("self.inner = Inner()", "self.inner = Own()") + """
+        source = (
+            BRANCH.replace("self.inner = Inner()", "self.inner = Own()")
+            + """
     class Own(Inner):
         pass
         """
+        )
         assert verdict(source, TracerSettings(leaf_modules=("model:Inner",))) == "traces"
 
     def test_a_module_stands_for_all_classes_that_it_holds(self, verdict):
