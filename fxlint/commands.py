@@ -232,6 +232,7 @@ def test_rules(paths: tuple[Path, ...], config: tuple[str, ...], **given: Any) -
     page says. 1: some do not. 2: it could not be done.
     """
     from fxlint.confirm import NoInterpreterError, find_interpreter
+    from fxlint.report.summary import counted
     from fxlint.rule_tests import failures
     from fxlint.rules import load_rules
 
@@ -251,7 +252,8 @@ def test_rules(paths: tuple[Path, ...], config: tuple[str, ...], **given: Any) -
         click.echo(f"{one.rule.code} {one.rule.name}, {kind} example {one.example.name}: {printable(one.problem)}")
     examples = sum(len(rule.bad) + len(rule.good) for rule in tested)
     wrong = len({(one.rule.code, one.example.name) for one in failed})
-    _say(f"{len(tested)} rules, {examples} examples: {examples - wrong} as their pages say, {wrong} not")
+    told = f"{counted(len(tested), 'rule')}, {counted(examples, 'example')}"
+    _say(f"{told}: {examples - wrong} as their pages say, {wrong} not")
     return int(bool(failed))
 
 

@@ -14,7 +14,7 @@ from fxlint.project.notebook import cells_of, is_notebook, of_cell
 from fxlint.project.source import decode
 from fxlint.report.summary import standing
 from fxlint.rewrite import RefusedEdit, changed, fixes, replace_file, why_not_replaced
-from fxlint.suppression import with_noqa
+from fxlint.suppression import UNUSED, with_noqa
 
 Lint = Callable[[Mapping[str, bytes]], Report]
 """Lints, with these files held in memory."""
@@ -103,7 +103,8 @@ def suppressed(report: Report, reason: str = "") -> Changes:
         except RefusedEdit as error:
             changes.problems[path] = Problem(path, f"is left as it is: {error.reason}")
         else:
-            changes.applied += [(finding, Suggestion("rewrite", "suppress it")) for finding in findings]
+            done = Suggestion("rewrite", "suppress it")
+            changes.applied += [(finding, done) for finding in findings if finding.event != UNUSED]
     return changes
 
 

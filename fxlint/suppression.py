@@ -101,28 +101,50 @@ def silenced(
 
 
 def with_noqa(findings: Sequence[Finding], reason: str = "") -> tuple[Edit, ...]:
-    """The edits that write ``# noqa: CODE reason`` where it silences each finding."""
+    """The edits that write ``# noqa: CODE reason`` where it silences each finding.
+
+    A comment that silences nothing is not silenced; its codes make room for those that its line needs.
+    """
     wanted: dict[tuple[str, int], set[str]] = {}
     spans: dict[str, dict[int, tuple[int, int]]] = {}
+    removals = [edit for finding in findings if finding.event == UNUSED for edit in finding.suggestions[0].edits]
     for finding in findings:
+        if finding.event == UNUSED:
+            continue
         path, line = finding.location.path, finding.location.line
         if path not in spans:
             spans[path] = logical_lines(_text(path))
         wanted.setdefault((path, spans[path].get(line, (line, line))[1]), set()).add(finding.code)
-    return tuple(_noqa(path, line, codes, reason) for (path, line), codes in sorted(wanted.items()))
+    return tuple(_noqa(path, line, codes, reason, removals) for (path, line), codes in sorted(wanted.items()))
 
 
-def _noqa(path: str, line: int, codes: set[str], reason: str) -> Edit:
+def _noqa(path: str, line: int, codes: set[str], reason: str, removals: Sequence[Edit]) -> Edit:
     """Add the codes to the list at the end of a line, or a new list."""
     row = _text(path).split("\n")[line - 1]
     for one in _requests(path):
         if one.comment.line == line and one.shared and one.selectors is not None:
-            start = one.place.column + one.listed[0]
-            listed = ", ".join((*one.selectors, *sorted(codes)))
-            return Edit(Location(path, line, start, line, start + one.listed[1] - one.listed[0]), listed)
+            listed = ", ".join((*_left(one, removals), *sorted(codes)))
+            if len(one.text) == one.listed[1]:
+                listed = f"{listed} {reason}".rstrip()
+            return Edit(_listed(one), listed)
     end = len(row.rstrip()) + 1
     comment = f"# noqa: {', '.join(sorted(codes))} {reason}".rstrip()
     return Edit(Location(path, line, end, line, len(row) + 1), f"  {comment}")
+
+
+def _listed(one: _Suppression) -> Location:
+    start, end = (one.place.column + offset for offset in one.listed)
+    return replace(one.place, column=start, end_column=end)
+
+
+def _left(one: _Suppression, removals: Sequence[Edit]) -> tuple[str, ...]:
+    """The selectors of a request that silence something."""
+    for edit in removals:
+        if edit.location == _listed(one):
+            return tuple(edit.text.split(", "))
+        if (edit.location.path, edit.location.line) == (one.place.path, one.place.line):
+            return ()
+    return one.selectors or ()
 
 
 def _text(path: str) -> str:
@@ -192,8 +214,7 @@ def _without(one: _Suppression, words: tuple[str, ...]) -> Edit:
     left = [word for word in one.selectors or () if word not in words]
     place = one.place
     if left:
-        start, end = (place.column + offset for offset in one.listed)
-        return Edit(replace(place, column=start, end_column=end), ", ".join(left))
+        return Edit(_listed(one), ", ".join(left))
     row = _text(place.path).split("\n")[place.line - 1]
     if row.strip() == one.text:
         return Edit(Location(place.path, place.line, 1, place.line + 1, 1), "")

@@ -577,6 +577,8 @@ def test_what_nobody_has_seen_to_trace_is_not_applied_and_that_is_said(stages, f
 def test_a_file_that_is_not_to_be_replaced_costs_itself_only(stages, fxlint, option, spoil, told):
     Path("model.py").write_text(UNUSED)
     Path("good.py").write_text(UNUSED)
+    found = finding(code="FX101")
+    stages.finds(found, replace(found, location=replace(found.location, path="good.py")))
     spoil(Path("model.py"))
     code, _, err = fxlint("model.py", "good.py", option)
     assert (code, f"error: model.py: {told}\n" in err) == (2, True)

@@ -188,3 +188,24 @@ def test_comments_are_added_where_they_silence_what_is_found():
         "len(a)  # noqa: E501, FX120",
     ]
     assert silence(after, *findings).suppressed == 4
+
+
+@pytest.mark.parametrize(
+    ("row", "then"),
+    [
+        ("assert x  # noqa: FX120", "assert x  # noqa: FX102 later"),
+        ("assert x  # noqa: FX120, E501", "assert x  # noqa: E501, FX102 later"),
+        ("assert x  # noqa: E501 long", "assert x  # noqa: E501, FX102 long"),
+        ("assert x  # noqa: E501", "assert x  # noqa: E501, FX102 later"),
+    ],
+)
+def test_codes_that_silence_nothing_make_room_for_those_that_are_added(row, then):
+    found = finding(1, "FX102")
+    unused = silence(f"{row}\n", found).findings
+    after = changed(with_noqa(unused, "later"))["a.py"].decode()
+    assert after == f"{then}\n"
+    assert silence(after, found) == Silenced((), 1)
+
+
+def test_a_comment_that_silences_nothing_is_not_silenced():
+    assert with_noqa(silence("x = 1  # noqa: FX120\n").findings) == ()
