@@ -235,6 +235,7 @@ def _asks_environment(test: ast.expr) -> bool:
 
 
 _CALLED: Final = re.compile(rb"\b(_*[A-Z]\w*)\(")
+_DEFINED: Final = re.compile(rb"^class (\w+)", re.MULTILINE)
 
 
 class Project:
@@ -383,7 +384,9 @@ class Project:
         return b"import *" in raw or any(definition in raw for definition in definitions)
 
     def callers(self, name: str) -> Sequence[str]:
-        """The linted modules whose text calls something of that name, which begins with a capital letter."""
+        """The linted modules whose text calls something of that name, which begins with a capital letter, and which
+        define no class of that name themselves.
+        """
         found = self.reads.callers[name] = self._callers_of(name)
         return found
 
@@ -393,10 +396,10 @@ class Project:
             for path, module in self._names.items():
                 try:
                     with self._noting():
-                        called = set(_CALLED.findall(content(path)))
+                        text = content(path)
                 except OSError:
                     continue
-                for word in called:
+                for word in {*_CALLED.findall(text)}.difference(_DEFINED.findall(text)):
                     self._callers.setdefault(word.decode(), []).append(module)
         return tuple(self._callers.get(name, ()))
 

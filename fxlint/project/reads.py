@@ -19,7 +19,7 @@ class Reads:
 
     ``files`` are digests of contents by absolute path (None: could not be read), ``modules`` where a module was found
     by name (None: nowhere), ``installed`` whether anything of a name exists, ``linted`` whether a file of that name is
-    linted, and ``callers`` which of the linted modules call something of a name.
+    linted, and ``callers`` which of the linted modules call something of a name that is not their own.
     """
 
     files: dict[str, str | None] = field(default_factory=dict)
