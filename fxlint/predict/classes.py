@@ -427,7 +427,7 @@ def initialise(vm: Machine, frame: Frame, created: Instance, args: Arguments, no
     assert isinstance(created.cls, Class)
     fields = dataclass_fields(vm, created.cls)
     if fields and _is_generated(vm, created.cls, "__init__"):
-        _fill_fields(vm, frame, created, fields, args)
+        _fill_fields(vm, frame, created, fields, args, node)
         return
     init = find(vm, created.cls, "__init__")
     if isinstance(init, (Function, Decorated)):
@@ -508,7 +508,7 @@ def dataclass_fields(vm: Machine, cls: Class) -> dict[str, ast.expr | None]:
 
 
 def _fill_fields(
-    vm: Machine, frame: Frame, created: Instance, fields: dict[str, ast.expr | None], args: Arguments
+    vm: Machine, frame: Frame, created: Instance, fields: dict[str, ast.expr | None], args: Arguments, node: ast.AST
 ) -> None:
     assert isinstance(created.cls, Class)
     for position, (name, default) in enumerate(fields.items()):
@@ -525,7 +525,7 @@ def _fill_fields(
         vm.heap.put(created.attributes, name, value)
     post = find(vm, created.cls, "__post_init__")
     if isinstance(post, Function):
-        calls.invoke(vm, frame, post, [created], created.cls.node)
+        calls.invoke(vm, frame, post, [created], node)
 
 
 def register(value: Value) -> None:

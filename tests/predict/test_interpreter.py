@@ -1659,6 +1659,37 @@ def test_a_raise_that_a_configuration_alone_leads_to_refuses_that_configuration(
     )
 
 
+def test_what_a_dataclass_of_another_file_does_once_it_is_filled_stands_at_the_call_that_makes_it(tmp_path):
+    check(
+        tmp_path,
+        """
+        from outputs import Output
+
+        class Net(nn.Module):
+            def forward(self, x):
+                return Output(x)  # error
+        """,
+        "fails",
+        outputs="""
+        from dataclasses import dataclass
+
+        # The class stands further down than the last line of the file that uses it:
+        #
+        #
+        #
+        #
+        #
+        #
+        @dataclass
+        class Output:
+            values: torch.Tensor
+
+            def __post_init__(self):
+                self.number = len(self.values)
+        """,
+    )
+
+
 def test_a_dataclass_has_its_own_init_whatever_it_inherits(tmp_path):
     check(
         tmp_path,
