@@ -320,6 +320,8 @@ def _run_or_recall(
     vm: Machine, function: Function, variables: dict[str, Value], node: ast.AST, same_code: int, born: int
 ) -> Value:
     """Run the function, or use the summary of a call that saw the same."""
+    if function.name == "__init__" and not vm.tracing:  # its object is a new one, so nothing has seen the same
+        return _run(vm, function, variables, node)
     values = list(variables.values())
     known = memo.key(values)
     if known is None:
