@@ -146,6 +146,8 @@ def _base_classes(vm: Machine, value: Value, cls: Class) -> Iterator[Value]:
 def _linearise(bases: list[Class | External]) -> list[Class | External]:
     """C3 over the bases; where the order is inconsistent, depth first."""
     sequences: list[list[Class | External]] = [list(base.mro) if isinstance(base, Class) else [base] for base in bases]
+    if len(sequences) == 1:  # nothing to merge, which takes long where classes derive from each other in a long row
+        return sequences[0]
     sequences.append(list(bases))
     result: list[Class | External] = []
     while any(sequences):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import operator
 from collections.abc import Hashable
 from typing import Any, Final
 
@@ -354,7 +355,7 @@ def global_item(vm: Machine, container: Globals, key: Value) -> Value | None:
 def _constant_item(vm: Machine, container: Const, key: Value, node: ast.AST) -> Value:
     if isinstance(container.value, (str, bytes)):
         if isinstance(key, Const) and isinstance(key.value, int):
-            return evaluate.fold(lambda text, index: text[index], container, key)
+            return evaluate.fold(operator.getitem, container, key)
         if isinstance(key, Slice) and all(isinstance(part, Const) for part in key.parts()):
             return evaluate.fold(lambda text, *parts: text[slice(*parts)], container, *key.parts())  # type: ignore[arg-type]
         return UNKNOWN

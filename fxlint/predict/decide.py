@@ -484,7 +484,7 @@ def member(vm: Machine, frame: Frame, left: Value, right: Value, node: ast.AST) 
             return const(key_of(left) in right.items)
         return _among(vm, left, [pair[0] for pair in right.items.values()], right.rest is not None)
     if isinstance(left, Const) and isinstance(right, Const):
-        return evaluate.fold(lambda one, other: one in other, left, right)
+        return evaluate.fold(operator.contains, right, left)
     if isinstance(right, Globals):
         found = containers.global_item(vm, right, left)
         return Unknown(likely=const(found is not None)) if not isinstance(left, Const) else const(found is not None)

@@ -42,6 +42,10 @@ from fxlint.predict.values import (
 )
 
 MAX_FOLDED: Final = 4096
+"""The largest number that may say how much is made, and the longest text that more is made of."""
+MAX_SIZE: Final = 2**16
+"""Characters of a text and bits of a number that are kept."""
+_LONG_NUMBER: Final = re.compile(r"[0-9]{5}")
 _CONVERSIONS: Final = re.compile(r"%[-+ #0]*\d*(?:\.\d+)?([a-zA-Z])")
 
 Evaluator = Callable[[Machine, Frame, Any], Value]
@@ -107,11 +111,11 @@ def _constant(vm: Machine, frame: Frame, node: ast.Constant) -> Value:
 
 
 def _formatted(vm: Machine, frame: Frame, node: ast.JoinedStr) -> Value:
-    text: list[str] | None = []
+    parts: list[Const] | None = []
     for part in node.values:
         if isinstance(part, ast.Constant):
-            if text is not None:
-                text.append(str(part.value))
+            if parts is not None:
+                parts.append(Const(part.value))
             continue
         assert isinstance(part, ast.FormattedValue)
         value = expression(vm, frame, part.value)
@@ -121,11 +125,12 @@ def _formatted(vm: Machine, frame: Frame, node: ast.JoinedStr) -> Value:
             else:
                 vm.note("silent.text", part.value, origin=value.origin)
             value = Const(PROXY_TEXT)
-        if text is not None and isinstance(value, Const) and part.format_spec is None and part.conversion in (-1, 115):
-            text.append(str(value.value))
+        if parts is not None and isinstance(value, Const) and part.format_spec is None and part.conversion in (-1, 115):
+            parts.append(value)
         else:
-            text = None
-    return Const("".join(text)) if text is not None else Unknown(truth=True)
+            parts = None
+    shown = fold(text, *parts) if parts is not None else UNKNOWN
+    return shown if isinstance(shown, Const) else Unknown(truth=True)
 
 
 # -- attributes, subscripts, calls ------------------------------------------------------------------------------------
@@ -171,13 +176,28 @@ def _named(vm: Machine, frame: Frame, node: ast.NamedExpr) -> Value:
 
 # -- operators --------------------------------------------------------------------------------------------------------
 
+
+def total(*numbers: Any) -> Any:
+    return sum(numbers)
+
+
+def text(*parts: object) -> str:
+    return "".join(map(str, parts))
+
+
+def _remainder(left: Any, right: Any) -> Any:
+    if isinstance(left, (str, bytes)):
+        raise TypeError("formats, which may take any width")
+    return left % right
+
+
 _BINARY: Final[dict[type[ast.operator], Callable[[Any, Any], Any]]] = {
     ast.Add: operator.add,
     ast.Sub: operator.sub,
     ast.Mult: operator.mul,
     ast.Div: operator.truediv,
     ast.FloorDiv: operator.floordiv,
-    ast.Mod: operator.mod,
+    ast.Mod: _remainder,
     ast.Pow: operator.pow,
     ast.BitAnd: operator.and_,
     ast.BitOr: operator.or_,
@@ -185,6 +205,13 @@ _BINARY: Final[dict[type[ast.operator], Callable[[Any, Any], Any]]] = {
     ast.LShift: operator.lshift,
     ast.RShift: operator.rshift,
 }
+_PLAIN: Final = frozenset({
+    operator.add, operator.sub, operator.truediv, operator.floordiv, _remainder, operator.and_, operator.or_,
+    operator.xor, operator.rshift, operator.neg, operator.pos, operator.invert, operator.eq, operator.ne, operator.lt,
+    operator.le, operator.gt, operator.ge, operator.contains, operator.getitem, int, float, bool, str, abs, divmod, min,
+    max, total, text,
+})  # fmt: skip
+"""Functions that make no more than they are given."""
 _UNARY: Final[dict[type[ast.unaryop], Callable[[Any], Any]]] = {
     ast.USub: operator.neg,
     ast.UAdd: operator.pos,
@@ -232,7 +259,7 @@ def binary(vm: Machine, frame: Frame, op: ast.operator, left: Value, right: Valu
         if (left.value is None) != (right.value is None):
             vm.event("raise.type", node, exception="TypeError")
             return UNKNOWN
-        if isinstance(op, ast.Mod) and isinstance(left.value, str):
+        if isinstance(op, ast.Mod) and isinstance(left.value, (str, bytes)):
             return Unknown(truth=True)
         return fold(_BINARY.get(type(op)), left, right)
     if isinstance(op, ast.Mod) and isinstance(left, Const) and isinstance(left.value, str):
@@ -281,16 +308,37 @@ def _percent(vm: Machine, template: str, right: Value, node: ast.AST) -> Value:
 
 def fold(function: Callable[..., Any] | None, *operands: Const) -> Value:
     """Compute on constants, unless it fails or grows."""
-    if function is None:
-        return UNKNOWN
-    if function in (operator.pow, operator.lshift, operator.mul) and any(
-        isinstance(item.value, int) and abs(item.value) > MAX_FOLDED for item in operands
-    ):
+    values = [operand.value for operand in operands]
+    if function is None or (function not in _PLAIN and _may_grow(values)):
         return UNKNOWN
     try:
-        return const(function(*(item.value for item in operands)))
+        result = function(*values)
     except Exception:  # whatever the operands raise, the program would too: the value is not known
         return UNKNOWN
+    return UNKNOWN if _size(result) > MAX_SIZE else const(result)
+
+
+def _may_grow(values: list[object]) -> bool:
+    """Whether a number, which may be written in a text, says that much is made: a power, a width, how often to repeat.
+
+    Where there is no text, a result that is not whole is of one size.
+    """
+    texts = any(isinstance(value, (str, bytes)) for value in values)
+    whole = all(isinstance(value, int) for value in values)
+    return (texts or whole) and any(_is_large(value) for value in values)
+
+
+def _is_large(value: object) -> bool:
+    if isinstance(value, (str, bytes)):
+        text = value if isinstance(value, str) else value.decode("latin-1")
+        return len(text) > MAX_FOLDED or _LONG_NUMBER.search(text) is not None
+    return isinstance(value, (int, float)) and abs(value) > MAX_FOLDED
+
+
+def _size(value: object) -> int:
+    if isinstance(value, (str, bytes)):
+        return len(value)
+    return value.bit_length() if isinstance(value, int) else 0
 
 
 def _operator_method(vm: Machine, frame: Frame, op: ast.operator, left: Value, right: Value, node: ast.AST) -> Value:

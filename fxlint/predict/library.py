@@ -1006,7 +1006,7 @@ def _sum(vm: Machine, frame: Frame, args: Arguments, node: ast.AST) -> Value:
     if any(isinstance(item, Tensor) for item in spread.members()):
         return REAL_TENSOR
     if spread.rest is None and all(isinstance(item, Const) for item in spread.items):
-        return evaluate.fold(lambda *numbers: sum(numbers), *spread.items)  # type: ignore[arg-type]
+        return evaluate.fold(evaluate.total, *spread.items)  # type: ignore[arg-type]
     return UNKNOWN
 
 

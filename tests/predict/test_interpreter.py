@@ -11,7 +11,7 @@ import textwrap
 import pytest
 import torch
 
-from fxlint.predict import calls, library, machine, predict
+from fxlint.predict import calls, classes, library, machine, predict
 from fxlint.rules import load_rules
 
 RULES = load_rules()
@@ -2153,6 +2153,15 @@ class TestSummariesOfCalls:
         extra = "def layer(width):\n    return nn.Linear(width, width)\n"
         init = "self.one = layer(8)\nself.two = layer(8)\nself.one.wide = True\nself.two.wide = False"
         check(tmp_path, forward("if self.two.wide:\n    assert x.sum() > 0\nreturn x", init, extra=extra), "traces")
+
+
+def test_classes_that_derive_from_each_other_in_a_long_row_take_no_comparisons(tmp_path, monkeypatch):
+    compared = []
+    same = classes._is_same
+    monkeypatch.setattr(classes, "_is_same", lambda one, other: compared.append(one) or same(one, other))
+    row = "\n".join(f"class Net{n + 1}(Net{n}): pass" for n in range(50))
+    check(tmp_path, forward("return x") + f"\nNet0 = Net\n{row}\n", "traces")
+    assert not compared
 
 
 class TestMethodsThatATorchForwardCalls:
