@@ -6,7 +6,7 @@ import sys
 if sys.path[:1] == [os.getcwd()]:  # noqa: PTH109
     del sys.path[0]
 
-from fxlint.cli import main
+from fxlint.entry import main
 
 if __name__ == "__main__":
     main()

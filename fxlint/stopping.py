@@ -7,10 +7,15 @@ from __future__ import annotations
 
 import os
 import signal
+import sys
 from collections.abc import Mapping
 from typing import Final, NoReturn
 
-_SIGNALS: Final[Mapping[int, str]] = {signal.SIGINT: "interrupted", signal.SIGTERM: "terminated"}
+_SIGNALS: Final[Mapping[int, str]] = {
+    signal.SIGINT: "interrupted",
+    signal.SIGTERM: "terminated",
+    **({} if sys.platform == "win32" else {signal.SIGHUP: "hung up"}),
+}
 
 
 class Stopped(BaseException):
@@ -26,7 +31,7 @@ raised: list[Stopped] = []
 
 
 def stop_on_signals() -> None:
-    """From now on the first SIGINT or SIGTERM raises Stopped in the main thread. One that is ignored stays ignored."""
+    """From now on the first SIGINT, SIGTERM or SIGHUP raises Stopped in the main thread; an ignored one stays so."""
     heard = [each for each in _SIGNALS if signal.getsignal(each) != signal.SIG_IGN]
     run = os.getpid()
 

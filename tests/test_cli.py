@@ -85,7 +85,7 @@ def stages(tmp_path, monkeypatch) -> Stages:
 @pytest.fixture
 def fxlint(capsys):
     """Runs a command; gives (exit code, standard output, standard error)."""
-    handlers = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)}
+    handlers = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)}
 
     def run(*arguments: str) -> tuple[int, str, str]:
         with pytest.raises(SystemExit) as stop:
@@ -274,11 +274,26 @@ def test_standard_error_that_takes_nothing_changes_nothing(stages, full):
 
 
 @pytest.mark.parametrize(
-    ("number", "code", "said"), [(signal.SIGINT, 130, "interrupted"), (signal.SIGTERM, 143, "terminated")]
+    ("number", "code", "said"),
+    [(signal.SIGINT, 130, "interrupted"), (signal.SIGTERM, 143, "terminated"), (signal.SIGHUP, 129, "hung up")],
 )
 def test_a_run_that_a_signal_stops_ends_with_the_code_for_it(stages, fxlint, monkeypatch, number, code, said):
     monkeypatch.setattr("fxlint.engine.outlook", lambda *_: signal.raise_signal(number))
     assert fxlint("model.py") == (code, "", f"{said}\n")
+
+
+def test_an_interrupt_while_the_command_is_imported_ends_it_quietly():
+    program = (
+        "import signal, sys\n"
+        "class Interrupts:\n"
+        "    def find_spec(name, *_):\n"
+        "        name == 'click' and signal.raise_signal(signal.SIGINT)\n"
+        "sys.meta_path.insert(0, Interrupts)\n"
+        "from fxlint.entry import main\n"
+        "main()\n"
+    )
+    run = subprocess.run([sys.executable, "-c", program], check=False, capture_output=True, text=True)
+    assert (run.returncode, run.stdout, run.stderr) == (130, "", "")
 
 
 def test_a_bug_in_fxlint_is_2_and_not_findings(stages, fxlint, monkeypatch):
