@@ -42,7 +42,7 @@ def predict_file(
 ) -> Prediction:
     """The prediction for the roots in one file; findings may stand in any file that is ``linted``."""
     assembly = Assembly(rules, linted)
-    vm = Machine(project, Facts(), tracing, tuple(rule for rule in rules if rule.calls))
+    vm = Machine(project, Facts(), tracing, tuple(rule for rule in rules if rule.calls), linted)
     problems = tuple(_predict_file(vm, path, assembly))
     return Prediction(tuple(assembly.modules), tuple(assembly.findings()), problems)
 

@@ -118,9 +118,17 @@ class Event:
 class Machine:
     """One abstract run of one root. The interpreter's parts are functions that take it as their first argument."""
 
-    def __init__(self, project: Project, facts: Facts, told: Tracing = STOCK, own_rules: tuple[Rule, ...] = ()) -> None:
-        """``own_rules`` are those of the project that name calls."""
+    def __init__(
+        self,
+        project: Project,
+        facts: Facts,
+        told: Tracing = STOCK,
+        own_rules: tuple[Rule, ...] = (),
+        linted: frozenset[str] = frozenset(),
+    ) -> None:
+        """``own_rules`` are those of the project that name calls, ``linted`` the paths in which findings may stand."""
         self.project = project
+        self.linted = linted
         self.facts = facts
         self.told = told
         self.own_rules = own_rules
@@ -130,7 +138,7 @@ class Machine:
         self.guards: list[Guard] = []
         self.handlers: list[Handler] = []
         self.events: list[Event] = []
-        self.seen: dict[tuple[str, int, bool], Event] = {}
+        self.seen: dict[tuple[str, int, int, bool], Event] = {}
         self.failed = False
         self.unlikely = 0
         self.tracing = False
@@ -306,8 +314,12 @@ class Machine:
             self.record(self._event(kind, node, origin, "", callee, swallowed=False))
 
     def record(self, event: Event) -> None:
-        """Keep an event, unless it says nothing that an earlier one of that place has not said."""
-        place = (event.kind, id(event.frames[-1][1]), event.swallowed)
+        """Keep an event, unless it says nothing that an earlier one of that place has not said.
+
+        What happens in a file that is not linted is told where it is called: it happens anew at each such place.
+        """
+        told = next((node for source, node in reversed(event.frames) if source.path in self.linted), None)
+        place = (event.kind, id(event.frames[-1][1]), id(told), event.swallowed)
         seen = self.seen.get(place)
         if seen is not None and (not seen.guards or (event.guards and not event.first)):
             return

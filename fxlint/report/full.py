@@ -77,8 +77,8 @@ class _Page:
             self._paragraph("from", _chain(finding))
         if finding.modules:
             self._paragraph("tracing", _modules(finding.modules))
-        if finding.certainty == "conditional":
-            self._paragraph("only if", _conditions(finding) or "the configuration has it so")
+        if finding.depends_on:
+            self._paragraph("only if", _conditions(finding))
         self._paragraph("tracer", _status(finding.confirmation))
         fix = fix_of(finding, unsafe=True)
         for suggestion in _worth_showing(finding):

@@ -245,15 +245,19 @@ class _Exploration:
         return any(file == goal[0] and first <= goal[1] <= last for goal in self._goals)
 
     def _keep(self, event: Event) -> None:
-        """Keep an event once per place: the earliest met, and for an exception what its guard knows of it."""
-        own = [frame for frame in event.frames if self._user.is_own(frame.file)] or list(event.frames)
-        innermost = own[-1].place if own else None
-        key: tuple[Any, ...] = (innermost, "exception") if event.error is not None else (innermost, event.family)
+        """Keep an event once per place: the earliest met, and for an exception what its guard knows of it.
+
+        What a helper of a file that is not linted meets is told where it is called, so it is kept for each such place.
+        """
+        own = [frame.place for frame in event.frames if self._user.is_own(frame.file)]
+        linted = [frame.place for frame in event.frames if self._user.is_linted(frame.file)]
+        innermost = (own or [frame.place for frame in event.frames])[-1:]
+        place = (*innermost, *linted[-1:])
+        key: tuple[Any, ...] = (place, "exception" if event.error is not None else event.family)
         known = self._events.get(key)
         if known is None:
             self._events[key] = event
-            place = event.key[1]
-            left = {goal for goal in self._goals if place is None or not _is_at(place, goal)}
+            left = {goal for goal in self._goals if not any(_is_at(one, goal) for one in place)}
             if len(left) < len(self._goals) or (event.key not in self._known and not event.collateral):
                 self._is_new = True
             self._goals = left

@@ -112,9 +112,12 @@ class UserCode:
         """Those in the user's own code, or all where none is: what lies below them is a library's inside."""
         return [found for found in instructions if self.is_own(found.code.co_filename)] or instructions
 
+    def is_linted(self, filename: str) -> bool:
+        return real_path(filename) in self._interest
+
     def is_own(self, filename: str) -> bool:
         file = real_path(filename)
-        return file in self._interest or any(_inside(file, folder) for folder in self._own_folders)
+        return self.is_linted(file) or any(_inside(file, folder) for folder in self._own_folders)
 
     def of_traceback(self, traceback: TracebackType | None) -> list[Instruction]:
         """The user's entries of a traceback, outermost first."""

@@ -2614,3 +2614,9 @@ class TestOtherWaysOutOfTry:
 
     def test_one_that_goes_on_does_not(self, tmp_path):
         check(tmp_path, forward("try:\n    len(x)  # error\nfinally:\n    x = x + 1\nreturn x"), "fails")
+
+
+def test_what_happens_in_a_file_that_is_not_linted_is_told_at_every_call(tmp_path):
+    sign = "def sign(x):\n    if x.sum() > 0:\n        return x\n    return -x\n"
+    body = "y = sign(x)  # error\nreturn y + sign(x)  # error"
+    check(tmp_path, f"from helper import sign\n{forward(body)}", "fails", helper=sign)

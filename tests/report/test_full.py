@@ -221,3 +221,9 @@ def test_a_long_chain_and_many_conditions_are_told_in_part(options):
     text = " ".join(render(Report(1, (), (long,)), options).split())
     assert "`s3` (line 3) -> 12 more -> `s16` (line 16)" in text
     assert "only if: `c6`, `c7`, `c8` and 9 more" in text
+
+
+def test_conditions_that_nobody_knows_are_not_told(options):
+    place = Location("pkg/model.py", 6, 12, 6, 23)
+    met = Finding("FX101", "r", "error", place, "m", "bool.if", ("a::N",), "conditional")
+    assert "only if" not in render(Report(1, (), (met,)), options)

@@ -381,6 +381,25 @@ def test_an_unlinted_helper_of_the_same_folder_is_looked_into(source, tmp_path, 
     assert net.events() == [("len", net.line("here")), ("float", net.line("here"))]
 
 
+@pytest.mark.parametrize("check", ["float(x)", "x if x.dim() else -x"])
+def test_what_an_unlinted_helper_meets_is_met_at_every_call_of_it(source, tmp_path, monkeypatch, check):
+    """What stands in for it the first time does not keep the second call from failing."""
+    monkeypatch.syspath_prepend(tmp_path)
+    monkeypatch.delitem(sys.modules, "called_twice", raising=False)
+    (tmp_path / "called_twice.py").write_text(f"def check(x):\n    return {check}\n")
+    net = source(
+        """
+        from called_twice import check
+
+        class Net(nn.Module):
+            def forward(self, x):
+                y = check(x)  # first
+                return y + check(x)  # second
+        """
+    )
+    assert [line for _, line in net.events()] == [net.line("first"), net.line("second")]
+
+
 def test_closures_comprehensions_and_super_are_guarded_too(source):
     net = source(
         """
