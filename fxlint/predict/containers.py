@@ -41,6 +41,8 @@ from fxlint.predict.values import (
 )
 
 MAX_ITEMS: Final = 64
+MOST_ITEMS: Final = 4096
+"""That are told apart, of one sequence: lists may double in a loop."""
 STRING_ITEMS: Final = 64
 
 
@@ -456,17 +458,22 @@ def _instance_item(vm: Machine, frame: Frame, container: Instance, key: Value, n
     return MAYBE if holds_traced(key) else UNKNOWN
 
 
+def concatenated(left: Sequence, right: Sequence) -> Sequence:
+    """A new sequence of the kind of ``left``; of very many items the last ones are not told apart."""
+    if left.rest is not None:
+        return Sequence(left.kind, list(left.items), join_all([left.rest, *right.members()]))
+    items = [*left.items, *right.items]
+    if len(items) <= MOST_ITEMS:
+        return Sequence(left.kind, items, right.rest)
+    last = [*items[MOST_ITEMS:], *([right.rest] if right.rest is not None else [])]
+    return Sequence(left.kind, items[:MOST_ITEMS], join_all(last))
+
+
 def combine(op: ast.operator, left: Value, right: Value) -> Value:
     """``+`` and ``*`` on tuples and lists."""
     if isinstance(op, ast.Add) and isinstance(left, Sequence):
         if isinstance(right, Sequence):
-            result = Sequence(left.kind, list(left.items), left.rest)
-            if left.rest is None:
-                result.items.extend(right.items)
-                result.rest = right.rest
-            else:
-                result.rest = join_all([left.rest, *right.members()])
-            return result
+            return concatenated(left, right)
         return Sequence(left.kind, list(left.items), join(left.rest, UNKNOWN) if left.rest is not None else UNKNOWN)
     if isinstance(op, ast.Add) and isinstance(right, Sequence):
         return Sequence(right.kind, [], join_all([*right.members(), UNKNOWN]))

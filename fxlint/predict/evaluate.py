@@ -416,8 +416,10 @@ def _display(vm: Machine, frame: Frame, node: ast.Tuple | ast.List | ast.Set) ->
 def _extend(result: Sequence, more: Sequence) -> None:
     """Append in place to a sequence that nobody else has seen yet."""
     for value in more.items:
-        if result.rest is None:
+        if result.rest is None and len(result.items) < containers.MOST_ITEMS:
             result.items.append(value)
+        elif result.rest is None:
+            result.rest, result.certain = value, value if holds_traced(value) else None
         else:
             result.rest = join(result.rest, value)
             result.certain = result.certain or (value if holds_traced(value) else None)

@@ -508,10 +508,8 @@ def extend(vm: Machine, frame: Frame, target: Sequence, more: Value, node: ast.A
     spread = containers.iterate(vm, frame, more, node, "iter.call")
     for value in spread.members():
         silent.put(vm, target, value, node)
-    if target.rest is None:
-        vm.heap.refill(target, [*target.items, *spread.items], spread.rest)
-    else:
-        vm.heap.refill(target, target.items, join_all([target.rest, *spread.members()]))
+    whole = containers.concatenated(target, spread)
+    vm.heap.refill(target, whole.items, whole.rest)
 
 
 def _sequence_method(vm: Machine, frame: Frame, receiver: Sequence, name: str, args: Arguments, node: ast.AST) -> Value:

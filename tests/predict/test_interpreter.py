@@ -11,7 +11,7 @@ import textwrap
 import pytest
 import torch
 
-from fxlint.predict import calls, classes, library, machine, predict
+from fxlint.predict import calls, classes, containers, library, machine, predict
 from fxlint.rules import load_rules
 
 RULES = load_rules()
@@ -1508,6 +1508,14 @@ def test_a_root_after_one_that_took_all_steps_is_found(tmp_path, monkeypatch):
     check(tmp_path, forward(long).replace("Net", "Long") + short, "fails")
     verdicts = [m.predicted.verdict for m in predict([str(tmp_path / "model.py")], RULES).modules]
     assert verdicts == ["unknown", "fails"]
+
+
+@pytest.mark.parametrize("doubles", ["s = [*s, *s]", "s.extend(s)", "s += s", "s = s + s"])
+def test_of_very_many_items_the_last_are_not_told_apart_for_lists_may_double_in_a_loop(tmp_path, monkeypatch, doubles):
+    body = f"s = [1, 2]\n{doubles}\nreturn x if s[3] == 2 else len(x){{}}"
+    check(tmp_path, forward(body.format("")), "traces")
+    monkeypatch.setattr(containers, "MOST_ITEMS", 2)
+    check(tmp_path, forward(body.format("  # maybe")), "depends")
 
 
 def test_a_branch_far_down_a_chain_tells_the_conditions_nearest_to_it_and_counts_the_others(tmp_path):
