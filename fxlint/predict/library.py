@@ -280,7 +280,7 @@ def measured(
         made = _made_from(name, outcome, args)
         if made is not None:
             return made
-        result = _plain(name, outcome, constant_self)
+        result = _plain(vm, name, outcome, constant_self)
         return silent.derived(vm, args.values(), node) if result is REAL_TENSOR else result
     if name.startswith("logging."):
         vm.note("silent.text", node, origin=_origin(args))
@@ -307,7 +307,7 @@ def outcome_of(
     if outcome.result == "value":
         if outcome.constant is not None and not outcome.varies:
             return answer(outcome.constant) if isinstance(outcome.constant, bool) else const(outcome.constant)
-        return _plain(name, outcome, constant_self)
+        return _plain(vm, name, outcome, constant_self)
     vm.unresolvable(name, node)
     return vm.assumed(node, first_traced(args))
 
@@ -321,9 +321,9 @@ def _made_from(name: str, outcome: calltable.Outcome, args: Arguments) -> Instan
     return None
 
 
-def _plain(name: str, outcome: calltable.Outcome, constant_self: bool) -> Value:
-    """The result of a call that runs for real while tracing."""
-    if outcome.constant is not None and not outcome.varies:
+def _plain(vm: Machine, name: str, outcome: calltable.Outcome, constant_self: bool) -> Value:
+    """The result of a call that runs for real while tracing; usually no process group has been set up then."""
+    if outcome.constant is not None and (not outcome.varies or (vm.usual and name.startswith("torch.distributed."))):
         return const(outcome.constant)
     kind = outcome.value
     if kind == "tensor" or (kind is None and (constant_self or name.startswith("torch.nn.functional."))):
@@ -468,7 +468,7 @@ def _tensor_method(vm: Machine, receiver: Tensor, name: str, args: Arguments, no
         if args.may_hold_traced():
             return MAYBE
         plain = calltable.call(f"torch.Tensor.{name}", [], constant_self=True, release=vm.facts.release)
-        result = REAL_TENSOR if plain.result == "unknown" else _plain(name, plain, constant_self=True)
+        result = REAL_TENSOR if plain.result == "unknown" else _plain(vm, name, plain, constant_self=True)
         if result is REAL_TENSOR and not name.endswith("_"):
             return silent.derived(vm, (receiver,), node)
         return result

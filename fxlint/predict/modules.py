@@ -26,10 +26,9 @@ from fxlint.predict.values import (
     Sequence,
     Tensor,
     Traced,
-    Union,
     Unknown,
     Value,
-    join,
+    join_all,
     options,
 )
 
@@ -73,8 +72,10 @@ def initialise(vm: Machine, frame: Frame, base: str, created: Instance, args: Ar
 def _fill_sequential(vm: Machine, created: Instance, args: Arguments) -> None:
     first = args.get(0, "")
     if isinstance(first, Mapping) and len(args.positional) == 1:
-        items = [pair[1] for pair in first.items.values()]
-        created.children = Sequence("list", items, first.rest)
+        items, rest = [pair[1] for pair in first.items.values()], first.rest
+        if rest is not None and items:  # where among them those under names that are not known stand is not known
+            items, rest = items[:1], join_all([rest, *items[1:]])
+        created.children = Sequence("list", items, rest)
         for key, value in first.items.values():
             if isinstance(key, Const) and isinstance(key.value, str):
                 created.attributes[key.value] = value
@@ -190,8 +191,7 @@ def _run_sequential(vm: Machine, frame: Frame, module: Instance, args: Arguments
         value = calls.invoke(vm, frame, child, [value], node)
     if children.rest is not None:
         for _ in range(2):
-            value = join(value, calls.invoke(vm, frame, children.rest, [value], node))
-            value = value.options[-1] if isinstance(value, Union) else value
+            value = options(calls.invoke(vm, frame, children.rest, [value], node))[-1]
     return value
 
 

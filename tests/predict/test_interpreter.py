@@ -2533,6 +2533,51 @@ class TestOptionsThatTheCodeGives:
         """
         check(tmp_path, source, "depends")
 
+    def test_no_process_group_has_been_set_up(self, tmp_path):
+        source = """
+        import torch.distributed as dist
+
+        def world_size():
+            return dist.get_world_size() if dist.is_initialized() else 1
+
+        class Net(nn.Module):
+            def __init__(self, gather=False):
+                super().__init__()
+                self.gather = gather
+
+            def forward(self, x):
+                return x[: len(x)] if self.gather and world_size() > 1 else x  # maybe
+        """
+        check(tmp_path, source, "traces")
+
+
+def test_a_layer_after_those_that_a_loop_puts_into_a_dictionary_is_not_run_before_them(tmp_path):
+    source = """
+    from collections import OrderedDict
+
+    class Pair(nn.Module):
+        def forward(self, x):
+            x = torch.cat(x, dim=1) if isinstance(x, tuple) else x
+            return x, x
+
+    class Joined(nn.Module):
+        def forward(self, x):
+            return torch.cat(x, dim=1) if isinstance(x, tuple) else x
+
+    class Net(nn.Module):
+        def __init__(self, count):
+            super().__init__()
+            layers = OrderedDict(stem=Pair())
+            for i in range(count):
+                layers[f"pair_{i}"] = Pair()
+            layers["last"] = Joined()
+            self.layers = nn.Sequential(layers)
+
+        def forward(self, x):
+            return F.avg_pool2d(self.layers(x), kernel_size=2)
+    """
+    check(tmp_path, source, "traces")
+
 
 class TestAnArgumentThatRescuesACall:
     """``torch.tensor(n)`` needs a number, but with a traced device the call is one node."""
