@@ -26,6 +26,7 @@ from fxlint.predict.values import (
     Instance,
     Mapping,
     Namespace,
+    Part,
     Partial,
     Sequence,
     Super,
@@ -36,11 +37,13 @@ from fxlint.predict.values import (
     Value,
     Wraps,
     clock,
+    extended,
     join,
     join_all,
     key_of,
     may_be_traced,
     may_hold_traced,
+    parts_of,
     same,
 )
 
@@ -58,7 +61,7 @@ def arguments(vm: Machine, frame: Frame, node: ast.Call) -> Arguments:
         elif result.extra is None:
             result.positional.append(evaluate.expression(vm, frame, argument))
         else:
-            result.extra = join(result.extra, evaluate.expression(vm, frame, argument))
+            result.extra = extended(result.extra, [Part(evaluate.expression(vm, frame, argument))])
     for keyword in node.keywords:
         value = evaluate.expression(vm, frame, keyword.value)
         if keyword.arg is not None:
@@ -79,7 +82,7 @@ def _add(result: Arguments, spread: Sequence) -> None:
         result.positional.extend(spread.items)
         result.extra = spread.rest
     else:
-        result.extra = join_all([result.extra, *spread.members()])
+        result.extra = extended(result.extra, [*map(Part, spread.items), *parts_of(spread.rest)])
 
 
 def spread_mapping(vm: Machine, frame: Frame, value: Value, node: ast.AST, result: Mapping) -> None:

@@ -23,6 +23,7 @@ from fxlint.predict.values import (
     Globals,
     Instance,
     Mapping,
+    Part,
     Sequence,
     Slice,
     Tensor,
@@ -31,6 +32,7 @@ from fxlint.predict.values import (
     Unknown,
     Value,
     const,
+    extended,
     holds_traced,
     is_of_tracing,
     join,
@@ -38,6 +40,7 @@ from fxlint.predict.values import (
     key_of,
     likely_of,
     may_be_traced,
+    parts_of,
 )
 
 MAX_ITEMS: Final = 64
@@ -240,7 +243,7 @@ def append(vm: Machine, target: Sequence, value: Value) -> None:
     if target.rest is None:
         vm.heap.refill(target, [*target.items, value], None)
     else:
-        vm.heap.refill(target, target.items, join(target.rest, value))
+        vm.heap.refill(target, target.items, extended(target.rest, [Part(value)]))
 
 
 def _within(container: Sequence, key: Value) -> bool:
@@ -461,7 +464,8 @@ def _instance_item(vm: Machine, frame: Frame, container: Instance, key: Value, n
 def concatenated(left: Sequence, right: Sequence) -> Sequence:
     """A new sequence of the kind of ``left``; of very many items the last ones are not told apart."""
     if left.rest is not None:
-        return Sequence(left.kind, list(left.items), join_all([left.rest, *right.members()]))
+        added = [*map(Part, right.items), *parts_of(right.rest)]
+        return Sequence(left.kind, list(left.items), extended(left.rest, added))
     items = [*left.items, *right.items]
     if len(items) <= MOST_ITEMS:
         return Sequence(left.kind, items, right.rest)

@@ -6,6 +6,7 @@ import ast
 import operator
 import re
 from collections.abc import Callable
+from functools import partial
 from typing import Any, Final
 
 from fxlint.predict import attributes, calls, classes, containers, decide, library, names, silent, told
@@ -24,6 +25,7 @@ from fxlint.predict.values import (
     Function,
     Instance,
     Mapping,
+    Part,
     Sequence,
     Slice,
     Tensor,
@@ -33,12 +35,14 @@ from fxlint.predict.values import (
     Value,
     answer,
     const,
+    extended,
     holds_traced,
     is_answer,
     join,
     likely_of,
     may_be_traced,
     options,
+    parts_of,
 )
 
 MAX_FOLDED: Final = 4096
@@ -421,10 +425,10 @@ def _extend(result: Sequence, more: Sequence) -> None:
         elif result.rest is None:
             result.rest, result.certain = value, value if holds_traced(value) else None
         else:
-            result.rest = join(result.rest, value)
+            result.rest = extended(result.rest, [Part(value)])
             result.certain = result.certain or (value if holds_traced(value) else None)
     if more.rest is not None:
-        result.rest = more.rest if result.rest is None else join(result.rest, more.rest)
+        result.rest = extended(result.rest, parts_of(more.rest))
     result.certain = result.certain or more.certain
 
 
@@ -501,7 +505,12 @@ def _generate_level(
     rest = spread.rest
 
     def run() -> bool:
-        containers.assign(vm, frame, generator.target, rest)
+        for part in parts_of(rest):
+            vm.where(part.conditions, partial(one, part.value))
+        return True
+
+    def one(value: Value) -> bool:
+        containers.assign(vm, frame, generator.target, value)
         _filtered(vm, frame, generator.ifs, inner, body, False)
         return True
 

@@ -7,7 +7,7 @@ that of the writes, not of the size of the state.
 from __future__ import annotations
 
 from collections.abc import Callable, Container, Hashable, Iterator
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from fxlint.predict.values import (
     GLOBAL,
@@ -15,14 +15,22 @@ from fxlint.predict.values import (
     Attributes,
     Const,
     Mapping,
+    Part,
     Sequence,
     Union,
     Unknown,
     Value,
+    extended,
     join,
     may_be_traced,
+    parts_of,
     same,
+    stands_for,
+    together,
 )
+
+if TYPE_CHECKING:
+    from fxlint.predict.machine import Guard
 
 MISSING: Final = object()
 _STATE: Final = "<state>"
@@ -101,8 +109,11 @@ class Heap:
         for target, key, value in changes.values():
             self._write(target, key, value)
 
-    def merge(self, first: Changes, second: Changes, likely_first: bool | None) -> None:
-        """Write the join of two sets of changes, both relative to the present state.
+    def merge(
+        self, first: Changes, second: Changes, likely_first: bool | None, sides: tuple[Guard, Guard] | None = None
+    ) -> None:
+        """Write the join of two sets of changes, both relative to the present state; ``sides`` are their conditions,
+        where layers that only one of them has put into a list are to be there under its condition.
 
         What conditions had narrowed and the join has made whole again was not written to.
         """
@@ -111,7 +122,7 @@ class Heap:
             base = _current(target, key)
             one = first[place][2] if place in first else base
             two = second[place][2] if place in second else base
-            joined = _join_states(one, two, likely_first)
+            joined = _join_states(one, two, likely_first, sides)
             if not _is_whole_again(joined, base):
                 self._write(target, key, joined)
 
@@ -204,7 +215,7 @@ def _restore(target: Any, key: Hashable, old: Any) -> None:
         target[key] = old
 
 
-def _join_states(one: Any, two: Any, likely_first: bool | None) -> Any:
+def _join_states(one: Any, two: Any, likely_first: bool | None, sides: tuple[Guard, Guard] | None = None) -> Any:
     if one is two or two is MISSING:
         return one
     if one is MISSING:
@@ -212,18 +223,41 @@ def _join_states(one: Any, two: Any, likely_first: bool | None) -> Any:
     if isinstance(one, tuple):
         if isinstance(one[0], dict):
             return _join_mappings(one, two)
-        return _join_sequences(one, two)
+        return _join_sequences(one, two, likely_first, sides)
     return join(one, two, None if likely_first is None else one if likely_first else two)
 
 
-def _join_sequences(one: Any, two: Any) -> tuple[list[Value], Value | None]:
+def _join_sequences(
+    one: Any, two: Any, likely_first: bool | None, sides: tuple[Guard, Guard] | None
+) -> tuple[list[Value], Value | None]:
     shorter = min(len(one[0]), len(two[0]))
     items = [join(a, b) for a, b in zip(one[0][:shorter], two[0][:shorter], strict=True)]
-    rest: Value | None = None
-    for extra in (*one[0][shorter:], *two[0][shorter:], one[1], two[1]):
-        if extra is not None:
-            rest = extra if rest is None else join(rest, extra)
-    return items, rest
+    first, second = (extended(None, [*map(Part, content[shorter:]), *parts_of(rest)]) for content, rest in (one, two))
+    if sides is None or first is second:
+        return items, extended(first, parts_of(second))
+    return items, _alternatives(parts_of(first), parts_of(second), likely_first, sides)
+
+
+def _alternatives(
+    first: tuple[Part, ...], second: tuple[Part, ...], likely_first: bool | None, sides: tuple[Guard, Guard]
+) -> Value | None:
+    """What a list has beyond its known items after a condition: what only one side has put there is conditional."""
+    conditions = ((sides[0], likely_first is False), (sides[1], likely_first is True))
+    found: list[Part] = []
+    for part in first:
+        other = next((one for one in second if stands_for(one, part)), None)
+        known = Part(part.value, (conditions[0], *part.conditions)) if other is None else max(part, other, key=_depth)
+        found.append(known)
+    found += [
+        Part(part.value, (conditions[1], *part.conditions))
+        for part in second
+        if not any(stands_for(one, part) for one in first)
+    ]
+    return together(found) if found else None
+
+
+def _depth(part: Part) -> int:
+    return len(part.conditions)
 
 
 def _join_mappings(one: Any, two: Any) -> tuple[dict[Hashable, tuple[Value, Value]], Value | None]:

@@ -62,6 +62,7 @@ from fxlint.predict.values import (
     likely_of,
     may_be_traced,
     may_hold_traced,
+    over_parts,
 )
 
 Model = Callable[[Machine, Frame, Arguments, ast.AST], Value]
@@ -887,7 +888,7 @@ def _enumerate(vm: Machine, frame: Frame, args: Arguments, node: ast.AST) -> Val
         Sequence("tuple", [UNKNOWN if offset is None else Const(offset + position), item])
         for position, item in enumerate(spread.items)
     ]
-    rest = None if spread.rest is None else Sequence("tuple", [UNKNOWN, spread.rest])
+    rest = over_parts(spread.rest, lambda value: Sequence("tuple", [UNKNOWN, value]))
     return Sequence("iterator", items, rest, optional=spread.optional)
 
 

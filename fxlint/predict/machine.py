@@ -405,6 +405,7 @@ class Machine:
         *,
         likely: bool | None = None,
         traced: bool = False,
+        source: SourceFile | None = None,
     ) -> bool:
         """Take both branches of an undecided condition and join what they leave. Returns whether any falls through.
 
@@ -412,7 +413,8 @@ class Machine:
         contribute values where the other one goes on.
         """
         frame = self.frame
-        taken, other_way = Guard(frame.source, node, True, traced), Guard(frame.source, node, False, traced)
+        source = source or frame.source
+        sides = taken, other_way = Guard(source, node, True, traced), Guard(source, node, False, traced)
         first = self._branch(taken, then, likely is False)
         second = self._branch(other_way, otherwise, likely is True)
         if first.falls and second.falls:
@@ -424,7 +426,7 @@ class Machine:
                     *self._partial(first.changes, second.changes, other_way, likely is True),
                     *self._partial(second.changes, first.changes, taken, likely is False),
                 ]
-                self.heap.merge(first.changes, second.changes, likely)
+                self.heap.merge(first.changes, second.changes, likely, None if self.tracing else sides)
                 self.failed = first.failed
                 for target, name, missing, unlikely in partial:
                     target.partial[name] = (target[name], missing, unlikely)
@@ -444,6 +446,19 @@ class Machine:
             self._all_refused((*first.raises, *second.raises))
         frame.divided = not first.falls and not second.falls
         return not frame.divided
+
+    def where(self, conditions: tuple[tuple[Guard, bool], ...], run: Callable[[], bool]) -> bool:
+        """Run under conditions that were met before; each with whether it is unlikely to hold."""
+        if not conditions:
+            return run()
+        (guard, unlikely), others = conditions[0], conditions[1:]
+
+        def inside() -> bool:
+            return self.where(others, run)
+
+        then, otherwise = (inside, lambda: True) if guard.positive else (lambda: True, inside)
+        likely = not guard.positive if unlikely else None
+        return self.fork(guard.node, then, otherwise, likely=likely, source=guard.source)
 
     def _partial(
         self, one: Changes, other: Changes, missing: Guard, unlikely: bool

@@ -29,6 +29,7 @@ from fxlint.predict.values import (
     Origin,
     Partial,
     Sequence,
+    Several,
     Slice,
     Super,
     Tensor,
@@ -38,6 +39,7 @@ from fxlint.predict.values import (
     Value,
     clock,
     is_answer,
+    together,
 )
 from fxlint.project.tree import kept, walk
 
@@ -112,6 +114,9 @@ def _key(value: Value, depth: int) -> Hashable:
         return ("M", items, None if value.rest is None else _key(value.rest, depth - 1))
     if isinstance(value, Slice):
         return ("S", *(_key(part, depth - 1) for part in value.parts()))
+    if isinstance(value, Several):
+        conditions = (tuple((id(g.node), g.positive) for g, _ in part.conditions) for part in value.parts)
+        return ("+", *conditions, *(_key(part.value, depth - 1) for part in value.parts))
     if isinstance(value, Union):
         return ("|", value.likely, *(_key(option, depth - 1) for option in value.options))
     if isinstance(value, Bound):
@@ -314,6 +319,8 @@ class Relocation:
         if isinstance(value, Traced):
             origin = self.origin(value.origin)
             return value if origin is value.origin else Traced(origin, value.default)
+        if isinstance(value, Several):
+            return together(replace(part, value=self.value(part.value)) for part in value.parts)
         if isinstance(value, Union):
             return Union([self.value(option) for option in value.options], likely=value.likely)
         if isinstance(value, (Sequence, Mapping)) or (

@@ -23,13 +23,15 @@ from fxlint.predict.values import (
     Function,
     Instance,
     Mapping,
+    Part,
     Sequence,
     Tensor,
     Traced,
     Unknown,
     Value,
-    join_all,
+    extended,
     options,
+    parts_of,
 )
 
 SEQUENTIAL: Final = "torch.nn.Sequential"
@@ -74,7 +76,7 @@ def _fill_sequential(vm: Machine, created: Instance, args: Arguments) -> None:
     if isinstance(first, Mapping) and len(args.positional) == 1:
         items, rest = [pair[1] for pair in first.items.values()], first.rest
         if rest is not None and items:  # where among them those under names that are not known stand is not known
-            items, rest = items[:1], join_all([rest, *items[1:]])
+            items, rest = items[:1], extended(rest, map(Part, items[1:]))
         created.children = Sequence("list", items, rest)
         for key, value in first.items.values():
             if isinstance(key, Const) and isinstance(key.value, str):
@@ -189,9 +191,16 @@ def _run_sequential(vm: Machine, frame: Frame, module: Instance, args: Arguments
         return MAYBE
     for child in children.items:
         value = calls.invoke(vm, frame, child, [value], node)
-    if children.rest is not None:
-        for _ in range(2):
-            value = options(calls.invoke(vm, frame, children.rest, [value], node))[-1]
+    parts = parts_of(children.rest)
+    for part in parts * 2 if len(parts) == 1 else parts:
+        results: list[Value] = []
+
+        def run(layer: Value = part.value, value: Value = value, results: list[Value] = results) -> bool:
+            results.append(calls.invoke(vm, frame, layer, [value], node))
+            return True
+
+        vm.where(part.conditions, run)
+        value = options(results[0])[-1] if results else value
     return value
 
 

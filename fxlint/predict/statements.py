@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import builtins
 from collections.abc import Callable, Iterable
+from functools import partial
 from typing import Any, Final
 
 from fxlint.predict import aliases, attributes, calls, classes, containers, decide, evaluate, library, names, silent
@@ -23,6 +24,7 @@ from fxlint.predict.values import (
     Traced,
     Value,
     holds_traced,
+    parts_of,
 )
 from fxlint.project.source import SourceFile
 from fxlint.project.tree import children, kept
@@ -343,11 +345,18 @@ def _iterations(vm: Machine, frame: Frame, node: ast.For | ast.AsyncFor, loop: L
 def _rest_iterations(vm: Machine, frame: Frame, node: ast.For | ast.AsyncFor, loop: Loop, rest: Value) -> bool:
     """A loop over an unknown number of elements: once, then once more on the joined state."""
     mark = vm.heap.mark()
-    if not _iteration(vm, frame, node, loop, rest):
+    if not _pass(vm, frame, node, loop, rest):
         return False
     vm.heap.widen(mark)
-    _iteration(vm, frame, node, loop, rest)
+    _pass(vm, frame, node, loop, rest)
     return True
+
+
+def _pass(vm: Machine, frame: Frame, node: ast.For | ast.AsyncFor, loop: Loop, rest: Value) -> bool:
+    """Whether the loop goes on after one pass for each of the parts."""
+    return all(
+        vm.where(part.conditions, partial(_iteration, vm, frame, node, loop, part.value)) for part in parts_of(rest)
+    )
 
 
 def _iteration(vm: Machine, frame: Frame, node: ast.For | ast.AsyncFor, loop: Loop, value: Value) -> bool:

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import ast
 import itertools
-from collections.abc import Hashable, Iterable, Iterator
+from collections.abc import Callable, Hashable, Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final, Literal, TypeGuard
 
@@ -22,6 +22,8 @@ if TYPE_CHECKING:
     from fxlint.predict.scopes import ModuleScope, Scope
 
 MAX_OPTIONS: Final = 6
+MAX_PARTS: Final = 8
+"""The layers of a list that are told apart."""
 MAX_FUNCTIONS: Final = 48
 """The functions of a dispatch table, all of which are looked at where one is picked by a name that is not known."""
 PROXY: Final = "torch.fx.proxy.Proxy"
@@ -321,6 +323,23 @@ class Union(Value):
     likely: int = 0
 
 
+@dataclass(frozen=True, slots=True)
+class Part:
+    """Layers among the elements of a list, of which it is not known how many there are. One of them is there, if the
+    conditions hold; with each whether it is unlikely to.
+    """
+
+    value: Value
+    conditions: tuple[tuple[Guard, bool], ...] = ()
+
+
+@dataclass(eq=False, slots=True)
+class Several(Union):
+    """The rest of a list of layers: not one of several values but all of them, in the order of the parts."""
+
+    parts: tuple[Part, ...] = ()
+
+
 NONE: Final = Const(None)
 TRUE: Final = Const(True)
 FALSE: Final = Const(False)
@@ -486,6 +505,61 @@ def join(first: Value, second: Value, likely: Value | None = None) -> Value:
     wanted = [] if likely is None else [option for option in merged if any(same(option, o) for o in options(likely))]
     others = [option for option in merged if option not in wanted]
     return Union([*wanted, *others], likely=len(wanted))
+
+
+def parts_of(rest: Value | None) -> tuple[Part, ...]:
+    """What the rest of a list consists of."""
+    if rest is None:
+        return ()
+    return rest.parts if isinstance(rest, Several) else (Part(rest),)
+
+
+def together(parts: Iterable[Part]) -> Value:
+    """The rest of a list that consists of these; where they are no layers, or too many, any of them."""
+    found = tuple(parts)
+    if len(found) == 1 and not found[0].conditions:
+        return found[0].value
+    values = list(dict.fromkeys(option for part in found for option in options(part.value)))
+    if len(found) > MAX_PARTS or not all(isinstance(value, Instance) for value in values):
+        return join_all(values)
+    return Several(values, parts=found)
+
+
+def extended(rest: Value | None, more: Iterable[Part]) -> Value | None:
+    """The rest of a list with more elements after it."""
+    parts = list(parts_of(rest))
+    for part in more:
+        known = next((position for position, one in enumerate(parts) if stands_for(one, part)), None)
+        if known is None:
+            parts.append(part)
+        elif len(part.conditions) < len(parts[known].conditions):
+            parts[known] = part
+        else:
+            continue
+        rest = together(parts)
+        parts = list(parts_of(rest))
+    return rest
+
+
+def stands_for(one: Part, other: Part) -> bool:
+    """Whether parts need not be told apart: those of the same layers, and those of one class of a library."""
+    first, second = _library_layer(one.value), _library_layer(other.value)
+    return same(one.value, other.value) if first is None or second is None else first == second
+
+
+def _library_layer(value: Value) -> str | None:
+    """The name of its class, of a layer of a library that contains no others."""
+    if isinstance(value, Instance) and isinstance(value.cls, External) and value.children is None:
+        return value.cls.name
+    return None
+
+
+def over_parts(rest: Value | None, make: Callable[[Value], Value]) -> Value | None:
+    """What is made of each element, for the rest of a list."""
+    if isinstance(rest, Several):
+        parts = tuple(Part(make(part.value), part.conditions) for part in rest.parts)
+        return Several([part.value for part in parts], parts=parts)
+    return None if rest is None else make(rest)
 
 
 def _one_of_each_class(values: Iterable[Value]) -> Iterator[Value]:

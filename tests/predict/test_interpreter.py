@@ -625,8 +625,9 @@ class TestLoops:
         """
         check(tmp_path, source, "fails")
 
-    def test_many_blocks_of_few_classes(self, tmp_path):
-        source = """
+    @pytest.mark.parametrize("widths", ["1, 2, 3, 4, 5, 6, 7", "1, 2, 3, 4, 5, 6, 7, 8, 9"])
+    def test_many_blocks_of_few_classes(self, tmp_path, widths):
+        source = f"""
         class Block(nn.Module):
             def __init__(self, width):
                 super().__init__()
@@ -644,7 +645,7 @@ class TestLoops:
                 super().__init__()
                 blocks = []
                 for _ in range(depth):
-                    for width in (1, 2, 3, 4, 5, 6, 7):
+                    for width in ({widths}):
                         blocks.append(Block(width))
                     blocks.append(Attend(8))
                 self.blocks = nn.ModuleList(blocks)
@@ -654,7 +655,7 @@ class TestLoops:
                     x = block(x)
                 return x
         """
-        check(tmp_path, source, "depends")
+        check(tmp_path, source, "fails")
 
     def test_a_module_list_is_extended_in_place(self, tmp_path):
         source = """
@@ -2577,6 +2578,63 @@ def test_a_layer_after_those_that_a_loop_puts_into_a_dictionary_is_not_run_befor
             return F.avg_pool2d(self.layers(x), kernel_size=2)
     """
     check(tmp_path, source, "traces")
+
+
+class TestLayersInLists:
+    """A list that is filled holds all layers that are put into it, under the condition that guards them."""
+
+    SOURCE = """
+    class Gate(nn.Module):
+        def forward(self, x):
+            return x if x.any() else -x  # {mark}
+
+    class Net(nn.Module):
+        def __init__(self, depth, gated, bottleneck):
+            super().__init__()
+            layers = [nn.Conv2d(3, 3, 1)]
+            {fill}
+            self.layers = nn.{kind}
+
+        def forward(self, x):
+            {run}
+            return x
+    """
+    RUNS = (
+        ("Sequential(*layers)", "x = self.layers(x)"),
+        ("ModuleList(layers)", "for layer in self.layers: x = layer(x)"),
+        ("ModuleList(layers)", "for i, layer in enumerate(self.layers): x = layer(x)"),
+        ("ModuleList(layers)", "x = sum([layer(x) for layer in self.layers])"),
+        ("Sequential(nn.ReLU(), *layers)", "x = self.layers(x)"),
+    )
+
+    @pytest.mark.parametrize(("kind", "run"), RUNS)
+    @pytest.mark.parametrize(
+        "fill",
+        [
+            "for _ in range(depth): layers += [nn.ReLU(), Gate()]",
+            "for _ in range(depth): layers.append(nn.ReLU()); layers.append(Gate())",
+            "for _ in range(depth): layers.append(nn.ReLU())\n            layers.append(Gate())",
+            "for _ in range(depth): layers.append(nn.ReLU())\n            layers.extend([Gate(), nn.ReLU()])",
+        ],
+    )
+    def test_those_that_are_there(self, tmp_path, kind, run, fill):
+        check(tmp_path, self.SOURCE.format(mark="error", fill=fill, kind=kind, run=run), "fails")
+
+    @pytest.mark.parametrize(("kind", "run"), RUNS)
+    @pytest.mark.parametrize(
+        ("fill", "condition"),
+        [
+            ("if gated: layers.append(Gate())", "gated"),
+            ("if gated: layers.append(Gate())\n            layers.append(nn.ReLU())", "gated"),
+            ("for i in range(depth):\n                if i % 2: layers.append(Gate())", "i % 2"),
+        ],
+    )
+    def test_those_that_a_condition_guards(self, tmp_path, kind, run, fill, condition):
+        source = self.SOURCE.format(mark="error", fill=fill, kind=kind, run=run)
+        path = tmp_path / "model.py"
+        path.write_text(HEADER + textwrap.dedent(source))
+        net = next(m for m in predict([str(path)], RULES, [tmp_path]).modules if m.root.qualname == "Net")
+        assert (net.predicted.verdict, net.predicted.depends_on) == ("depends", (condition,))
 
 
 class TestAnArgumentThatRescuesACall:
