@@ -22,7 +22,8 @@ class Around:
 @dataclass(eq=False, slots=True)
 class Sites:
     """Calls in a file: by the name that is called, by that of the attribute that is, by the name that their result is
-    assigned to, by that of the list that holds it; and what they give, by the names of their keywords.
+    assigned to, by that of the list that holds it; and what they give, by the names of their keywords. ``entries`` are
+    what dictionaries hold, by its name.
     """
 
     calls: dict[str, list[ast.Call]] = field(default_factory=dict)
@@ -30,7 +31,8 @@ class Sites:
     assigned: dict[str, list[ast.Call]] = field(default_factory=dict)
     held: dict[str, list[ast.Call]] = field(default_factory=dict)
     keywords: dict[str, list[tuple[ast.Call, ast.expr]]] = field(default_factory=dict)
-    around: dict[ast.Call, Around] = field(default_factory=dict)
+    entries: dict[str, list[tuple[ast.expr, ast.expr]]] = field(default_factory=dict)
+    around: dict[ast.expr, Around] = field(default_factory=dict)
 
 
 @dataclass(eq=False, slots=True)

@@ -1,4 +1,6 @@
-"""Layers that a constructor is given where linted code uses it: what an argument without a default probably is."""
+"""Layers that a constructor is given where linted code uses it: what an argument without a default probably is, and
+what one that is None by default may be.
+"""
 
 from __future__ import annotations
 
@@ -9,27 +11,77 @@ from typing import Final
 from fxlint.predict import classes, evaluate, names
 from fxlint.predict.machine import Machine, OutOfBudget, PathEnd, Unwind
 from fxlint.predict.scopes import Around, Frame, ModuleScope, Scope, Sites
-from fxlint.predict.values import UNKNOWN, Class, External, Function, Instance, Sequence, Unknown, Value, join_all, same
+from fxlint.predict.values import (
+    UNKNOWN,
+    Class,
+    Const,
+    External,
+    Function,
+    Instance,
+    Sequence,
+    Unknown,
+    Value,
+    join_all,
+    same,
+)
 from fxlint.project.tree import children, kept
 
 MAX_LAYERS: Final = 3
 MAX_FILES: Final = 8
 """Files beside its own in which the calls of a class are looked at."""
 FunctionNode = ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda
+Layer = Instance | Class | External
 
 
 def layers_given(vm: Machine, cls: Class, init: Function) -> dict[str, Value]:
-    """By parameter name, the modules that calls of the class give for parameters without a default."""
-    wanted = _without_default(init)
-    found: dict[str, list[Instance]] = {}
-    for module, call in calls_of(vm, cls) if wanted else ():
-        for name, node in bound(call, init.node):
-            kinds = found.setdefault(name, [])
-            for made in _made(module, node) if name in wanted and len(kinds) < MAX_LAYERS else ():
-                layer = _layer(vm, module, made)
-                if layer is not None and not any(_is_same(layer, other) for other in kinds):
-                    kinds.append(layer)
+    """By parameter name, the modules and their classes that calls of the class give for parameters without a default,
+    and for those that are None by default.
+    """
+    wanted = _without_default(init) | _none_by_default(init)
+    found: dict[str, list[Layer]] = {}
+    for module, place, name, node in _given(vm, cls, init, wanted):
+        kinds = found.setdefault(name, [])
+        for layer in _layers(vm, module, place, node) if len(kinds) < MAX_LAYERS else ():
+            if not any(_is_same(layer, other) for other in kinds):
+                kinds.append(layer)
     return {name: _together(kinds) for name, kinds in found.items() if kinds}
+
+
+def _given(
+    vm: Machine, cls: Class, init: Function, wanted: frozenset[str]
+) -> Iterator[tuple[ModuleScope, ast.expr, str, ast.expr]]:
+    """The arguments of calls of the class for some parameters, and the entries of that name in dictionaries."""
+    if not wanted:
+        return
+    for module, call in calls_of(vm, cls):
+        yield from ((module, call, name, node) for name, node in bound(call, init.node) if name in wanted)
+    for name in sorted(wanted):
+        for place, node in of(cls.module).entries.get(name, ()):
+            yield cls.module, place, name, node
+
+
+def _layers(vm: Machine, module: ModuleScope, place: ast.expr, node: ast.expr) -> Iterator[Layer]:
+    """The modules that an argument of a call may be, and the classes of modules."""
+    if isinstance(node, ast.IfExp):
+        yield from _layers(vm, module, place, node.body)
+        yield from _layers(vm, module, place, node.orelse)
+    made = [_layer(vm, module, one) for one in _made(module, node)]
+    yield from (layer for layer in made if layer is not None)
+    if isinstance(node, (ast.Name, ast.Attribute)) and not made and not _is_local(module, place, node):
+        value = evaluated(vm, module, node, {})
+        if isinstance(value, (Class, External)) and classes.is_module_class(vm, value):
+            yield value
+
+
+def _is_local(module: ModuleScope, place: ast.expr, node: ast.expr) -> bool:
+    """Whether a dotted name starts with a variable of the function around a place."""
+    while isinstance(node, ast.Attribute):
+        node = node.value
+    function = of(module).around[place].function
+    if function is None or not isinstance(node, ast.Name):
+        return not isinstance(node, ast.Name)
+    named = [*function.args.posonlyargs, *function.args.args, *function.args.kwonlyargs]
+    return node.id in names.assigned(function) or any(parameter.arg == node.id for parameter in named)
 
 
 def calls_of(vm: Machine, cls: Class) -> Iterator[tuple[ModuleScope, ast.Call]]:
@@ -54,7 +106,7 @@ def importing(vm: Machine, cls: Class) -> list[ModuleScope]:
 
 def any_given(vm: Machine, cls: Class) -> Value:
     """Any of the modules that calls of the class in its file give by position."""
-    kinds: list[Instance] = []
+    kinds: list[Layer] = []
     for call in of(cls.module).calls.get(cls.name, ()):
         for made in (made for node in call.args for made in _made(cls.module, node)):
             layer = _layer(vm, cls.module, made) if len(kinds) < MAX_LAYERS else None
@@ -70,6 +122,13 @@ def _without_default(init: Function) -> frozenset[str]:
     keywords = [p for p, d in zip(parameters.kwonlyargs, parameters.kw_defaults, strict=True) if d is None]
     star = [parameters.vararg] if parameters.vararg is not None else []
     return frozenset(parameter.arg for parameter in (*required, *keywords, *star))
+
+
+def _none_by_default(init: Function) -> frozenset[str]:
+    named = [*init.node.args.posonlyargs, *init.node.args.args]
+    optional = [parameter.arg for parameter in named[len(named) - len(init.defaults) :]]
+    own = {**dict(zip(optional, init.defaults, strict=True)), **init.keyword_defaults}
+    return frozenset(name for name, default in own.items() if isinstance(default, Const) and default.value is None)
 
 
 def of(module: ModuleScope) -> Sites:
@@ -89,6 +148,11 @@ def _sites(tree: ast.Module) -> Sites:
         pending += [(child, inner) for child in children(node)]
         if isinstance(node, ast.Call):
             _note(found, node, around)
+        elif isinstance(node, ast.Dict):
+            found.around[node] = around
+            for key, value in zip(node.keys, node.values, strict=True):
+                if isinstance(key, ast.Constant) and isinstance(key.value, str):
+                    found.entries.setdefault(key.value, []).append((node, value))
         elif isinstance(node, ast.Assign):
             for target in node.targets:
                 _add(found.assigned, target, [node.value])
@@ -107,12 +171,21 @@ def _note(found: Sites, call: ast.Call, around: Around) -> None:
     for keyword in call.keywords:
         if keyword.arg is not None:
             found.keywords.setdefault(keyword.arg, []).append((call, keyword.value))
+            if isinstance(call.func, ast.Name) and call.func.id == "dict":
+                found.entries.setdefault(keyword.arg, []).append((call, keyword.value))
 
 
 def _add(found: dict[str, list[ast.Call]], target: ast.expr, values: list[ast.expr]) -> None:
     calls = [value for value in values if isinstance(value, ast.Call)]
-    if isinstance(target, ast.Name) and calls:
-        found.setdefault(target.id, []).extend(calls)
+    if calls and _place(target):
+        found.setdefault(_place(target), []).extend(calls)
+
+
+def _place(node: ast.expr) -> str:
+    """A name, or the attribute of what has one; nothing for other expressions."""
+    if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name):
+        return f"{node.value.id}.{node.attr}"
+    return node.id if isinstance(node, ast.Name) else ""
 
 
 def _elements(node: ast.expr) -> list[ast.expr]:
@@ -120,12 +193,14 @@ def _elements(node: ast.expr) -> list[ast.expr]:
 
 
 def _made(module: ModuleScope, node: ast.expr) -> list[ast.Call]:
-    """The calls that make an argument: itself, what is assigned to the name that it is, or what a list holds."""
+    """The calls that make an argument: itself, what is assigned to the name or attribute of an object that it is, or
+    what a list holds.
+    """
     if isinstance(node, ast.Call):
         return [node]
     if isinstance(node, ast.Starred):
         return of(module).held.get(node.value.id, [])[-MAX_LAYERS:] if isinstance(node.value, ast.Name) else []
-    return of(module).assigned.get(node.id, [])[:MAX_LAYERS] if isinstance(node, ast.Name) else []
+    return of(module).assigned.get(_place(node), [])[:MAX_LAYERS]
 
 
 def bound(call: ast.Call, node: FunctionNode, skip: int = 1) -> Iterator[tuple[str, ast.expr]]:
@@ -178,8 +253,10 @@ def _lists(vm: Machine, module: ModuleScope, node: ast.Call) -> dict[str, Value]
     return found
 
 
-def _is_same(one: Instance, other: Instance) -> bool:
+def _is_same(one: Layer, other: Layer) -> bool:
     """Whether two layers are of one class; lists of layers differ by what they hold."""
+    if not (isinstance(one, Instance) and isinstance(other, Instance)):
+        return same(one, other)
     if one.children is not None:
         return one is other
     if isinstance(one.cls, External) and isinstance(other.cls, External):
@@ -187,10 +264,13 @@ def _is_same(one: Instance, other: Instance) -> bool:
     return one.cls is other.cls
 
 
-def _together(kinds: list[Instance]) -> Value:
+def _together(kinds: list[Layer]) -> Value:
     """One of several layers; where all are lists of one class, a list that holds what any of them does."""
-    first, *others = kinds
-    members = [member for kind in kinds if isinstance(kind.children, Sequence) for member in kind.children.members()]
+    found = [kind for kind in kinds if isinstance(kind, Instance)]
+    if len(found) < len(kinds):
+        return join_all(kinds)
+    first, *others = found
+    members = [member for kind in found if isinstance(kind.children, Sequence) for member in kind.children.members()]
     if others and members and all(same(first.cls, other.cls) for other in others):
         return Instance(first.cls, children=Sequence("list", [], join_all(members)), expression=first.expression)
     return join_all(kinds)

@@ -25,8 +25,10 @@ from fxlint.predict.values import (
     Origin,
     Sequence,
     Traced,
+    Union,
     Unknown,
     Value,
+    options,
 )
 from fxlint.project.source import SourceFile
 
@@ -169,7 +171,7 @@ def _unknown_arguments(vm: Machine, function: Function, receiver: Instance) -> d
     known = {n: defaults.given(vm, receiver.cls, function, n, v) for n, v in own.items() if vm.usual}
     variables: dict[str, Value] = {named[0].arg: receiver} if named else {}
     for name in (parameter.arg for parameter in (*named[1:], *parameters.kwonlyargs)):
-        variables[name] = known.get(name) or Unknown(likely=own.get(name) or given.get(name))
+        variables[name] = known.get(name) or _probably(own.get(name), given.get(name))
     if parameters.vararg is not None:
         name = parameters.vararg.arg
         rest = Unknown(likely=given[name]) if name in given else UNKNOWN
@@ -177,6 +179,13 @@ def _unknown_arguments(vm: Machine, function: Function, receiver: Instance) -> d
     if parameters.kwarg is not None:
         variables[parameters.kwarg.arg] = Mapping({}, UNKNOWN)
     return variables
+
+
+def _probably(default: Value | None, layer: Value | None) -> Value:
+    """An argument that is not known: its default, or the layer that calls give; where that is None, either."""
+    if default is None or layer is None:
+        return Unknown(likely=default or layer)
+    return Union([default, *options(layer), UNKNOWN], likely=1)
 
 
 # -- forward ----------------------------------------------------------------------------------------------------------

@@ -491,6 +491,11 @@ def join(first: Value, second: Value, likely: Value | None = None) -> Value:
     most = MAX_FUNCTIONS if all(isinstance(option, Function) for option in merged) else MAX_OPTIONS
     if any(isinstance(option, Unknown) for option in merged) or len(merged) > most:
         traced = next((option for option in merged if isinstance(option, Traced)), None)
+        if isinstance(likely, Const) and likely.value is None and len(merged) <= MAX_OPTIONS:
+            layers = [option for option in merged if isinstance(option, Instance)]
+            rest = _unknown_of([option for option in merged if isinstance(option, Unknown)], None)
+            if len(layers) + 2 == len(merged) and not rest.maybe:  # usually there is none, but some are known
+                return Union([likely, *layers, rest], likely=1)
         if traced is None and len(merged) <= MAX_OPTIONS and all(isinstance(o, (*_CALLED, Unknown)) for o in merged):
             known = [option for option in merged if isinstance(option, _CALLED)]
             rest = _unknown_of([option for option in merged if isinstance(option, Unknown)], None)

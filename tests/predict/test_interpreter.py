@@ -2731,3 +2731,55 @@ def test_what_happens_in_a_file_that_is_not_linted_is_told_at_every_call(tmp_pat
     sign = "def sign(x):\n    if x.sum() > 0:\n        return x\n    return -x\n"
     body = "y = sign(x)  # error\nreturn y + sign(x)  # error"
     check(tmp_path, f"from helper import sign\n{forward(body)}", "fails", helper=sign)
+
+
+class TestLayersThatCallsGiveInsteadOfNone:
+    """What is None by default may be the layer, or the class of one, that the linted code gives."""
+
+    SOURCE = """
+    class Merge(nn.Module):
+        def forward(self, x):
+            return x[0] if x.ndim == 3 else x  # error
+
+    class Block(nn.Module):
+        def __init__(self, down=None):
+            super().__init__()
+            self.down = {down}
+
+        def forward(self, x):
+            x = -x
+            return x if self.down is None else self.down(x)
+
+    class Outer(nn.Module):
+        def __init__(self, last):
+            super().__init__()
+            self.merge = Merge()
+            {calls}
+
+        def forward(self, x):
+            return x
+    """
+
+    @pytest.mark.parametrize(
+        ("down", "calls"),
+        [
+            ("down", "self.block = Block(down=Merge())"),
+            ("down", "self.block = Block(self.merge)"),
+            ("down", "self.block = Block(Merge() if last else None)"),
+            ("None if down is None else down()", "self.block = Block(None if last else Merge)"),
+            (
+                "down() if down is not None else None",
+                "self.blocks = [Block(**options) for options in [dict(down=Merge)]]",
+            ),
+            ("down() if down is not None else None", "self.block = Block(**{'down': Merge if last else None})"),
+        ],
+    )
+    def test_they_are_looked_at(self, tmp_path, down, calls):
+        check(tmp_path, self.SOURCE.format(down=down, calls=calls), "depends", name="Block")
+
+    @pytest.mark.parametrize("calls", ["pass", "self.block = Block()", "self.block = Block(last)", "self.down = Merge"])
+    def test_where_there_are_none(self, tmp_path, calls):
+        source = self.SOURCE.format(down="down", calls=calls)
+        (tmp_path / "model.py").write_text(HEADER + textwrap.dedent(source))
+        modules = predict([str(tmp_path / "model.py")], RULES, [tmp_path]).modules
+        assert next(m for m in modules if m.root.qualname == "Block").predicted.verdict == "traces"
