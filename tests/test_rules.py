@@ -25,8 +25,9 @@ RULES = load_rules()
 
 VOCABULARY = {
     "suppression": "unused",
-    "silent": "none isinstance hasattr identity swallowed random constant training state attribute append unused "
-    "context decorator manager gradient checkpoint text copy key device switch method hook buffer computed alias guard",
+    "silent": "none isinstance hasattr identity swallowed random constant training state attribute setattr append "
+    "unused context decorator manager gradient checkpoint text copy key device switch method hook buffer computed "
+    "alias guard",
     "bool": "if while ternary match assert not and_or compare in flag minmax call param_shape",
     "iter": "for comprehension call star unpack in",
     "kwargs": "unpack",

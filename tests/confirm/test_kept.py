@@ -196,11 +196,11 @@ class TestTheFolder:
         assert project.traced() == ["net.py"]
         assert project.run()[0] == []
 
-    def test_two_runs_at_once_share_it(self, project):
+    def test_two_runs_at_once_share_it(self, project, monkeypatch):
+        monkeypatch.setenv("PYTHONPATH", str(Path(fxlint.__file__).parents[1]))
         project.write(one____init__="", one__net=net(), alone=net("int(x)"))
         command = [sys.executable, "-m", "fxlint", "-j1", "--output-format", "json", "."]
-        environment = {**os.environ, "PYTHONPATH": str(Path(fxlint.__file__).parents[1])}
-        runs = [subprocess.Popen(command, env=environment, stdout=subprocess.PIPE) for _ in range(2)]
+        runs = [subprocess.Popen(command, stdout=subprocess.PIPE) for _ in range(2)]
         first, second = (run.communicate()[0] for run in runs)
         assert first == second
         assert not [file for file in Path(".fxlint_cache").rglob("*") if ".json." in file.name]
