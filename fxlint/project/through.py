@@ -9,7 +9,9 @@ from __future__ import annotations
 import gc
 import os
 import sys
+import traceback
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
 from typing import Final, TypeVar
@@ -20,6 +22,7 @@ from fxlint.project.index import Project
 from fxlint.stack import roomy
 
 RECURSION_LIMIT: Final = 8_000
+"""Calls within each other that the work on a file may take."""
 MAX_SOURCE: Final = 8_000_000
 """Characters of source whose syntax trees are kept at once; a tree takes some forty times the memory of its text."""
 CHUNK: Final = 100_000
@@ -67,9 +70,20 @@ def _size(path: str) -> int:
 def _share(
     work: Callable[[Project, str], _Result], share: Sequence[str], *, paths: Sequence[str], search_path: Sequence[Path]
 ) -> list[_Result]:
-    sys.setrecursionlimit(max(sys.getrecursionlimit(), RECURSION_LIMIT))
-    with uncollected():
+    with uncollected(), _deep():
         return roomy(lambda: list(_worked(work, share, Project(paths, search_path))))
+
+
+@contextmanager
+def _deep() -> Iterator[None]:
+    """As many calls may nest from here, whoever calls: what is too deep is too deep in every process."""
+    before = sys.getrecursionlimit()
+    depth = sum(1 for _ in traceback.walk_stack(None))
+    sys.setrecursionlimit(depth + RECURSION_LIMIT)
+    try:
+        yield
+    finally:
+        sys.setrecursionlimit(before)
 
 
 def _worked(work: Callable[[Project, str], _Result], share: Sequence[str], project: Project) -> Iterator[_Result]:
