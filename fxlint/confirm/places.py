@@ -29,6 +29,9 @@ _OPERATIONS = (
 )  # fmt: skip
 """Nodes with an instruction of their own, which runs before that of the node around them."""
 
+_DECISIONS = (ast.BoolOp, ast.IfExp)
+"""Nodes that ask a part for its truth: what is met there is the answer, and not what is done with the result."""
+
 
 def is_about(location: Location, place: Place, source: str) -> bool:
     """Whether what happened at ``place`` happened to the construct at ``location`` of a file with this source.
@@ -94,7 +97,9 @@ def _passes(outer: ast.AST, inner: ast.AST, around: Sequence[ast.AST]) -> bool:
         return False
     if isinstance(outer, ast.Assign) and isinstance(inner, _OPERATIONS):
         return inner in outer.targets
-    between = takewhile(lambda node: node is not outer, around)
+    between = list(takewhile(lambda node: node is not outer, around))
+    if isinstance(outer, _OPERATIONS) and any(isinstance(node, _DECISIONS) for node in (inner, *between)):
+        return False
     return all(isinstance(node, _TRANSPARENT) for node in between)
 
 

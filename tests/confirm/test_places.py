@@ -59,6 +59,10 @@ def test_it_is(source, said, ran):
         ("y = int(x) + len(z)", "int(x)", "len(z)"),
         ("if x.sum() > 0:\n    y = len(x)", "len(x)", "if x.sum() > 0:\n    y = len(x)"),
         ("y = [table[k] for k in x]", "table[k]", "[table[k] for k in x]"),
+        ("y = range(num or 3)", "range(num or 3)", "num or 3"),
+        ("y = range(num or 3)", "range(num or 3)", "num"),
+        ("y = range(num or 3)", "num", "range(num or 3)"),
+        ("y = len(a if flag else b)", "len(a if flag else b)", "a if flag else b"),
     ],
 )
 def test_it_is_not(source, said, ran):
