@@ -190,20 +190,22 @@ def _not_met(finding: Finding, ran: Mapping[str, Trace], reasons: Mapping[str, s
     return Confirmation("unconfirmed", _of(reason or "", [root], finding))
 
 
-def _beside_each_other(findings: Iterable[Finding], traces: Mapping[str, Trace]) -> Mapping[str, int]:
-    """Root id -> how many findings may be to blame where its graph does not do what the module does: those that were
-    met in it. The training flag is not, for each mode has its own graph.
+def _beside_each_other(findings: Iterable[Finding], traces: Mapping[str, Trace]) -> Mapping[tuple[str, bool], int]:
+    """(root id, whether it is about the training flag) -> how many findings may be to blame where its graph does not do
+    what the module does: those that were met in it. The training flag stands apart, for each mode has its own graph.
     """
     return collections.Counter(
-        root
+        (root, one.event == TRAINING)
         for one in findings
-        if family_of(one) == SILENT and one.event != TRAINING
+        if family_of(one) == SILENT
         for root in one.modules
         if root in traces and _is_met(one, traces[root])
     )
 
 
-def _judge_by_running(finding: Finding, traces: Mapping[str, Trace], beside: Mapping[str, int]) -> Confirmation:
+def _judge_by_running(
+    finding: Finding, traces: Mapping[str, Trace], beside: Mapping[tuple[str, bool], int]
+) -> Confirmation:
     """Such a thing is met where it runs while tracing; nothing has to fail for it."""
     known = {root: traces[root] for root in finding.modules if root in traces}
     if not known:
@@ -213,7 +215,8 @@ def _judge_by_running(finding: Finding, traces: Mapping[str, Trace], beside: Map
     if not met:
         reasons = {root: _why_open(finding, trace) for root, trace in known.items()}
         return _not_met(finding, {root: trace for root, trace in known.items() if reasons[root] is None}, reasons)
-    judged = {root: silence.judged(finding.event, of_result, traces[root], beside[root]) for root in met}
+    together = {root: beside[root, finding.event == TRAINING] for root in met}
+    judged = {root: silence.judged(finding.event, of_result, traces[root], together[root]) for root in met}
     best = min(judged.values(), key=silence.rank)
     roots = [root for root in met if silence.rank(judged[root]) == silence.rank(best)]
     return replace(best, reason=_of(best.reason or "", roots, finding))

@@ -23,7 +23,7 @@ def judged(event: str, of_result: bool, trace: Trace, together: int) -> Confirma
         return Confirmation("confirmed", "it ran while tracing")
     comparison = trace.comparison
     if event == TRAINING and trace.modes:
-        return _of_modes(trace)
+        return _of_modes(trace, together)
     met = "it traces, and this is not in the result" if of_result else "it ran while tracing"
     if trace.confirmed.verdict == "fails":
         met = f"{met}, which fails elsewhere"
@@ -37,7 +37,7 @@ def judged(event: str, of_result: bool, trace: Trace, together: int) -> Confirma
     if not shown:
         same = f"side by side, {on}, the graph does the same, which says nothing of other inputs or another state"
         return Confirmation("confirmed", f"{met}; {same}", None, proof, comparison)
-    blamed = f", for this or another of {together} warnings" if together > 1 else ""
+    blamed = _blamed(together)
     reason = f"side by side, {on}, its graph does not do the same{blamed}: {told(shown)}"
     return Confirmation("confirmed", reason, None, "comparison", comparison)
 
@@ -49,12 +49,16 @@ def rank(confirmation: Confirmation) -> tuple[bool, int, bool]:
     return confirmation.status != "confirmed", len(_RANKS) if proof is None else _RANKS.index(proof), not was_run
 
 
-def _of_modes(trace: Trace) -> Confirmation:
+def _of_modes(trace: Trace, together: int) -> Confirmation:
     difference = next((one for one in trace.modes if one is not None), None)
     if difference is None:
         return Confirmation("refuted", "traced in train and in eval mode the graphs are equal", None, "graphs")
-    reason = f"traced in train and in eval mode the graphs differ: {difference}"
+    reason = f"traced in train and in eval mode the graphs differ{_blamed(together)}: {difference}"
     return Confirmation("confirmed", reason, None, "graphs", trace.comparison)
+
+
+def _blamed(together: int) -> str:
+    return f", for this or another of {together} warnings" if together > 1 else ""
 
 
 def told(differences: Iterable[Difference]) -> str:

@@ -113,6 +113,16 @@ def test_one_module_in_which_the_modes_differ_is_enough():
     assert confirmation(one, trace(modes=(None,)), trace(modes=(None,))).status == "refuted"
 
 
+def test_where_the_training_flag_is_read_twice_either_may_make_the_difference():
+    ran = (PLACE, Place("net.py", 7, 8, 7, 20))
+    both = [replace(finding("silent.training"), location=Location("net.py", line, 8, line, 20)) for line in (5, 7)]
+    other = finding("silent.none")
+    judged = match([*both, other], {ROOT: replace(trace(modes=("`a` …",)), executed=ran)}).findings
+    assert [one.confirmation.reason for one in judged[:2]] == [
+        "traced in train and in eval mode the graphs differ, for this or another of 2 warnings: `a` …"
+    ] * 2
+
+
 def test_differences_are_put_together():
     both = [Difference("outputs", mode, number) for mode in ("train", "eval") for number in (0, 1)]
     raised = Difference("error", "eval", 0, "TypeError: no")
