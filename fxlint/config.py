@@ -160,7 +160,7 @@ class Nearest:
         return self._known[start]
 
     def _own(self, folder: Path) -> Config | None:
-        own = (self._in(file) for file in (folder / "fxlint.toml", folder / "pyproject.toml") if _is_file(file))
+        own = (self._in(file) for file in (folder / "fxlint.toml", folder / "pyproject.toml") if _is_there(file))
         return next((config for config in own if config is not self._none), None)
 
     def _in(self, file: Path) -> Config:
@@ -186,8 +186,13 @@ def each(configs: Configs, change: Callable[[Config], Config]) -> Configs:
     return changed
 
 
-def _is_file(path: Path) -> bool:
-    return os.path.isfile(path)  # noqa: PTH113  # unlike Path.is_file it is False for what no path can be
+def _is_there(path: Path) -> bool:
+    """Whether there is such a file. Raises ConfigError for what has the name and is none, such as a folder."""
+    if os.path.isfile(path):  # noqa: PTH113  # unlike Path.is_file it is False for what no path can be
+        return True
+    if os.path.lexists(path):
+        raise ConfigError(f"{path}: is not a file")
+    return False
 
 
 def _pair(said: str) -> Mapping[str, object]:
@@ -296,8 +301,11 @@ def _is_text(value: object) -> bool:
 
 
 def _strings(value: object, _: Path) -> tuple[str, ...]:
-    if not isinstance(value, list) or not all(map(_is_text, value)):
+    if not isinstance(value, list) or not all(isinstance(one, str) for one in value):
         raise ValueError("must be a list of strings")
+    for one in value:
+        if not _is_text(one):
+            raise ValueError(f"has {toml(one)}, which names nothing")
     return tuple(value)
 
 

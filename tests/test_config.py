@@ -112,7 +112,7 @@ def test_an_interpreter_without_a_folder_is_a_command_name(work):
         ("exlude = []", "unknown key 'exlude'; did you mean 'exclude'?"),
         ("fail_on = 'info'", "unknown key 'fail_on'; did you mean 'fail-on'?"),
         ("select = 'FX1'", "'select' must be a list of strings"),
-        ("ignore = ['']", "'ignore' must be a list of strings"),
+        ("ignore = ['']", "'ignore' has \"\", which names nothing"),
         ("fail-on = 'errors'", "'fail-on' must be one of error, warning, info, never"),
         ("timeout = 0", "'timeout' must be a number of seconds above 0, at most 86400"),
         ("timeout = 1e308", "'timeout' must be a number of seconds above 0"),
@@ -124,7 +124,7 @@ def test_an_interpreter_without_a_folder_is_a_command_name(work):
         ("timeout = true", "'timeout' must be a number of seconds above 0"),
         ("timeout = nan", "'timeout' must be a number of seconds above 0"),
         ('python = "a\\u0000b"', "'python' must be the path or the name"),
-        ('extend-exclude = ["a\\u0000b"]', "'extend-exclude' must be a list of strings"),
+        ('extend-exclude = ["a\\u0000b"]', "'extend-exclude' has \"a\\u0000b\", which names nothing"),
         ("[instances]\n\"a:b\\u0000\" = 'x'", "'instances' has the key 'a:b\x00', not of the form"),
         ("confirm = 'no'", "'confirm' must be true or false"),
         ("python = 3", "'python' must be the path or the name of a Python interpreter"),
@@ -144,6 +144,17 @@ def test_an_error_names_the_file_and_the_key(work, text, message):
     with pytest.raises(ConfigError) as error:
         load(["pkg"])
     assert str(error.value).startswith(f"{work / 'fxlint.toml'}: {message}")
+
+
+def test_a_configuration_that_is_no_file_is_an_error(work):
+    file = work / "fxlint.toml"
+    file.mkdir()
+    with pytest.raises(ConfigError, match=r"fxlint\.toml: is not a file$"):
+        load(["pkg"])
+    file.rmdir()
+    file.symlink_to(file)
+    with pytest.raises(ConfigError, match=r"fxlint\.toml: is not a file$"):
+        load(["pkg"])
 
 
 def test_a_named_file_that_is_missing_is_an_error(work):
