@@ -33,6 +33,11 @@ from fxlint.findings import (
 from fxlint.static import Outlook
 from fxlint.tracing import Tracing
 
+STOPPING = {
+    signal.SIGINT: "interrupted",
+    signal.SIGTERM: "terminated",
+    **({signal.SIGHUP: "hung up"} if hasattr(signal, "SIGHUP") else {}),
+}
 MODEL = "def forward(self, x):\n    return len(x)\n"
 INDENTED = MODEL.replace("\n", "\n    ")
 NET = ModuleReport(Root("model.py", "Net", 1, "class"), Predicted("fails"))
@@ -85,7 +90,7 @@ def stages(tmp_path, monkeypatch) -> Stages:
 @pytest.fixture
 def fxlint(capsys):
     """Runs a command; gives (exit code, standard output, standard error)."""
-    handlers = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)}
+    handlers = {number: signal.getsignal(number) for number in STOPPING}
 
     def run(*arguments: str) -> tuple[int, str, str]:
         with pytest.raises(SystemExit) as stop:
@@ -275,7 +280,7 @@ def test_standard_error_that_takes_nothing_changes_nothing(stages, full):
 
 @pytest.mark.parametrize(
     ("number", "code", "said"),
-    [(signal.SIGINT, 130, "interrupted"), (signal.SIGTERM, 143, "terminated"), (signal.SIGHUP, 129, "hung up")],
+    [(number, 128 + number, word) for number, word in STOPPING.items()],
 )
 def test_a_run_that_a_signal_stops_ends_with_the_code_for_it(stages, fxlint, monkeypatch, number, code, said):
     monkeypatch.setattr("fxlint.engine.outlook", lambda *_: signal.raise_signal(number))
