@@ -143,12 +143,12 @@ def instances(paths: tuple[str, ...], config: tuple[str, ...], **given: Any) -> 
 
     Exit code 0: each has one. 1: some have none. 2: it could not be done.
     """
-    from fxlint.engine import by_configuration
+    from fxlint.engine import lintable_together
     from fxlint.files import find_files
 
     configs = _configs(config, given)
     files = find_files(paths or (".",), configs)
-    shares = by_configuration(files.paths, configs)
+    shares = lintable_together(files.paths, configs)
     told = [_instances(share, settings, name=len(shares) > 1) for settings, share in shares]
     problems = [*files.problems, *(problem for one in told for problem in one.problems)]
     for problem in problems:

@@ -49,22 +49,42 @@ def run(paths: Sequence[str], configs: Configs, log: Log = lambda _: None, progr
     files = find_files(paths, configs)
     clock.lap(f"found {counted(len(files.paths), 'file')}")
     reports: list[Report] = []
-    shares = by_configuration(files.paths, configs) or [(configs(common_folder(paths)), ())]
+    shares = lintable_together(files.paths, configs) or [(configs(common_folder(paths)), ())]
     for config, share in shares:
         if len(shares) > 1:
             log(f"with the settings of {config.file or 'no configuration file'}:")
-        elsewhere = [path for other, those in shares if other is not config for path in those]
+        elsewhere = [path for _, those in shares if those is not share for path in those]
         reports.append(_lint(share, config, _import_folders(elsewhere), clock))
     return _merged(reports, files)
 
 
-def by_configuration(files: Sequence[str], configs: Configs) -> list[tuple[Config, tuple[str, ...]]]:
-    """The settings that occur, with the files that they hold for."""
+def lintable_together(files: Sequence[str], configs: Configs) -> list[tuple[Config, tuple[str, ...]]]:
+    """The files in shares that have the same settings, and in none of which two packages have the same name."""
     shares: dict[Path | None, tuple[Config, list[str]]] = {}
     for path in files:
         config = configs(os.path.dirname(path))  # noqa: PTH120
         shares.setdefault(config.file, (config, []))[1].append(path)
-    return [(config, tuple(share)) for config, share in shares.values()]
+    return [(config, part) for config, share in shares.values() for part in _without_namesakes(share)]
+
+
+def _without_namesakes(files: Sequence[str]) -> list[tuple[str, ...]]:
+    """The files in as few parts as it takes: of two packages of one name, a process can import only one."""
+    folders = {path: os.path.dirname(path) for path in files}  # noqa: PTH120
+    homes = {folder: module_name(Path(folder, "__init__.py")) for folder in dict.fromkeys(folders.values())}
+    packages: dict[str, set[str]] = {}
+    for home in homes.values():
+        packages.setdefault(home.folder, set()).update([home.name.partition(".")[0]] if home.package else [])
+    taken: list[set[str]] = []
+    parts: dict[str, int] = {}
+    for folder, names in packages.items():
+        parts[folder] = next((part for part, others in enumerate(taken) if others.isdisjoint(names)), len(taken))
+        if parts[folder] == len(taken):
+            taken.append(set())
+        taken[parts[folder]] |= names
+    found: list[list[str]] = [[] for _ in taken]
+    for path in files:
+        found[parts[homes[folders[path]].folder]].append(path)
+    return [tuple(part) for part in found]
 
 
 def _lint(files: tuple[str, ...], config: Config, elsewhere: Sequence[Path], clock: _Clock) -> Report:

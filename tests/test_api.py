@@ -114,3 +114,17 @@ def test_a_report_is_frozen():
     report = fxlint.check(confirm=False)
     with pytest.raises(FrozenInstanceError):
         report.files = 2
+
+
+def test_two_packages_of_one_name_are_each_what_they_are():
+    """As in a folder of several checkouts; the helper of the one is not the helper of the other."""
+    model = "from torch import nn\nfrom pkg.helper import step\n\n\nclass Net(nn.Module):\n    def forward(self, x):\n"
+    for root, result in {"first": "x + 1", "second": "len(x)"}.items():
+        package = Path(root, "pkg")
+        package.mkdir(parents=True)
+        (package / "__init__.py").write_text("", encoding="utf-8")
+        (package / "model.py").write_text(f"{model}        return step(x)\n", encoding="utf-8")
+        (package / "helper.py").write_text(f"def step(x):\n    return {result}\n", encoding="utf-8")
+    report = fxlint.check(["first", "second"], confirm=False)
+    verdicts = {Path(module.root.path).parts[-3]: module.predicted.verdict for module in report.modules}
+    assert verdicts == {"first": "traces", "second": "fails"}
