@@ -19,6 +19,9 @@ class Arguments:
     def after(self, receiver: Value) -> Arguments:
         return Arguments([receiver, *self.positional], self.keywords, self.extra, self.extra_keywords)
 
+    def without_first(self) -> Arguments:
+        return Arguments(self.positional[1:], self.keywords, self.extra, self.extra_keywords)
+
     def values(self) -> list[Value]:
         found = [*self.positional, *self.keywords.values()]
         if self.extra is not None:

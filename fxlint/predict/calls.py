@@ -8,7 +8,7 @@ from dataclasses import replace
 from functools import partial
 from typing import Final
 
-from fxlint.predict import classes, containers, evaluate, library, memo, modules, silent, statements, told
+from fxlint.predict import classes, containers, escapes, evaluate, library, memo, modules, silent, statements, told
 from fxlint.predict.arguments import Arguments
 from fxlint.predict.machine import MAX_DEPTH, MAX_STEPS_ASIDE, MAX_STEPS_ASIDE_LINTED, Machine, PathEnd, Stopped, Unwind
 from fxlint.predict.scopes import Exit, Frame, Scope
@@ -201,8 +201,11 @@ def _call_unknown(vm: Machine, frame: Frame, callee: Unknown, args: Arguments, n
 def _call_opaque(vm: Machine, args: Arguments, node: ast.AST) -> Value:
     """A callable that is not known, such as a layer given as an argument: Proxies in, a Proxy out."""
     if args.holds_traced() and vm.tracing:
-        return _answer_of_all(vm, args, node) or vm.assumed(node, library.first_traced(args))
-    return MAYBE if args.may_hold_traced() else UNKNOWN
+        result: Value = _answer_of_all(vm, args, node) or vm.assumed(node, library.first_traced(args))
+    else:
+        result = MAYBE if args.may_hold_traced() else UNKNOWN
+    escapes.given(vm, args.values())
+    return result
 
 
 def _answer_of_all(vm: Machine, args: Arguments, node: ast.AST) -> Const | None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import contextlib
 import operator
 from collections.abc import Hashable
 from typing import Any, Final
@@ -170,7 +171,8 @@ def bind(vm: Machine, frame: Frame, name: str, value: Value) -> None:
     if name in frame.outer_names:
         outer = frame.outer_names[name]
         if outer is None:
-            return  # a global: its value is what the module's own statements say
+            vm.set_global(frame.scope.module, name, value)
+            return
         scope = outer
     vm.heap.put(scope.vars, name, value)
 
@@ -227,6 +229,8 @@ def set_item(vm: Machine, frame: Frame, container: Value, key: Value, value: Val
 def _set_list_item(vm: Machine, container: Sequence, key: Value, value: Value, node: ast.AST) -> None:
     if isinstance(key, Traced):
         vm.event("index.subscript", node, origin=key.origin, exception="TypeError")
+    elif isinstance(key, Slice):
+        _set_slice(vm, container, key, value, node)
     elif _within(container, key):
         assert isinstance(key, Const)
         items = list(container.items)
@@ -236,6 +240,17 @@ def _set_list_item(vm: Machine, container: Sequence, key: Value, value: Value, n
         items = [join(item, value) for item in container.items]
         rest = None if container.rest is None else join(container.rest, value)
         vm.heap.refill(container, items, rest)
+
+
+def _set_slice(vm: Machine, container: Sequence, key: Slice, value: Value, node: ast.AST) -> None:
+    more = iterate(vm, vm.frame, value, node, "iter.call")
+    if container.rest is None and more.rest is None and all(isinstance(part, Const) for part in key.parts()):
+        items = list(container.items)
+        with contextlib.suppress(TypeError, ValueError):
+            items[slice(*(part.value for part in key.parts() if isinstance(part, Const)))] = more.items
+            vm.heap.refill(container, items, None)
+    else:
+        vm.heap.refill(container, [], join_all([*container.members(), *more.members()]))
 
 
 def append(vm: Machine, target: Sequence, value: Value) -> None:
@@ -449,6 +464,9 @@ def _instance_item(vm: Machine, frame: Frame, container: Instance, key: Value, n
         return calls.invoke(vm, frame, method, [container, key], node)
     children = container.children
     if isinstance(children, Mapping):
+        missing = classes.find(vm, container.cls, "__missing__")
+        if isinstance(missing, Function) and key_of(key) not in children.items and children.rest is None:
+            return calls.invoke(vm, frame, missing, [container, key], node)
         return attributes.as_seen(vm, container, mapping_item(vm, children, key, node), node)
     if isinstance(children, Sequence):
         found = sequence_item(vm, children, key, node)

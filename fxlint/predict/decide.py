@@ -40,6 +40,7 @@ from fxlint.predict.values import (
     is_answer,
     is_of_tracing,
     join,
+    join_all,
     key_of,
     likely_of,
     may_be_traced,
@@ -243,7 +244,7 @@ def comparison(vm: Machine, frame: Frame, node: ast.Compare) -> Value:
     result: Value = TRUE
     for position, (op, right_node) in enumerate(zip(node.ops, node.comparators, strict=True)):
         right = evaluate.expression(vm, frame, right_node)
-        result = _compare(vm, frame, op, left, right, node)
+        result = compare(vm, frame, op, left, right, node)
         if position < len(node.ops) - 1:
             verdict = truth(vm, frame, result, node, "bool.compare")
             if verdict.truth is False:
@@ -252,15 +253,16 @@ def comparison(vm: Machine, frame: Frame, node: ast.Compare) -> Value:
     return result
 
 
-def _compare(vm: Machine, frame: Frame, op: ast.cmpop, left: Value, right: Value, node: ast.AST) -> Value:
+def compare(vm: Machine, frame: Frame, op: ast.cmpop, left: Value, right: Value, node: ast.AST) -> Value:
+    """``left op right`` for every operator that compares."""
     if isinstance(op, (ast.Is, ast.IsNot)):
-        return _negate_if(isinstance(op, ast.IsNot), identical(vm, left, right, node))
+        return negated_if(isinstance(op, ast.IsNot), identical(vm, left, right, node))
     if isinstance(op, (ast.In, ast.NotIn)):
-        return _negate_if(isinstance(op, ast.NotIn), member(vm, frame, left, right, node))
+        return negated_if(isinstance(op, ast.NotIn), member(vm, frame, left, right, node))
     return equal(vm, frame, op, left, right, node)
 
 
-def _negate_if(negate: bool, value: Value) -> Value:
+def negated_if(negate: bool, value: Value) -> Value:
     if not negate:
         return value
     if is_answer(value) and isinstance(value, Const):
@@ -322,6 +324,8 @@ def _is_none(value: Value) -> bool:
 
 def _agree(answers: list[Value]) -> Value:
     joined = answers[0]
+    if any(isinstance(one, Traced) for one in answers):
+        return join_all(answers)
     for other in answers[1:]:
         if not same(joined, other):
             likely = likely_of(answers[0])

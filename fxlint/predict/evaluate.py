@@ -364,17 +364,21 @@ def _unary(vm: Machine, frame: Frame, node: ast.UnaryOp) -> Value:
         if verdict.answered:
             return answer(not verdict.truth)
         return FALSE if verdict.truth else TRUE
-    value = expression(vm, frame, node.operand)
+    return unary(vm, node.op, expression(vm, frame, node.operand), node)
+
+
+def unary(vm: Machine, op: ast.unaryop, value: Value, node: ast.AST) -> Value:
+    """``-value`` and the like."""
     if isinstance(value, Traced):
         return vm.traced(node, value)
     if isinstance(value, Const):
-        return fold(_UNARY[type(node.op)], value)
+        return fold(_UNARY[type(op)], value)
     if isinstance(value, Tensor):
         return silent.derived(vm, (value,), node)
     if may_be_traced(value):
         return MAYBE
     likely = likely_of(value)
-    return Unknown(likely=fold(_UNARY[type(node.op)], likely)) if isinstance(likely, Const) else UNKNOWN
+    return Unknown(likely=fold(_UNARY[type(op)], likely)) if isinstance(likely, Const) else UNKNOWN
 
 
 def _boolean(vm: Machine, frame: Frame, node: ast.BoolOp) -> Value:

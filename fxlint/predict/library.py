@@ -9,13 +9,24 @@ from __future__ import annotations
 
 import ast
 import builtins
-import operator
 import string
 from collections.abc import Callable
 from functools import partial
 from typing import Any, Final, Literal
 
-from fxlint.predict import attributes, calls, calltable, classes, containers, decide, evaluate, modules, names, silent
+from fxlint.predict import (
+    attributes,
+    calls,
+    calltable,
+    classes,
+    containers,
+    decide,
+    escapes,
+    evaluate,
+    modules,
+    names,
+    silent,
+)
 from fxlint.predict.arguments import Arguments
 from fxlint.predict.machine import Machine
 from fxlint.predict.scopes import Frame
@@ -80,6 +91,7 @@ _GENERATORS: Final = {
     "numpy.random.default_rng": "numpy.random.Generator",
 }
 """What makes an object that draws random numbers, and its class."""
+_CONTAINERS: Final = frozenset(f"builtins.{name}" for name in ("list", "tuple", "set", "dict"))
 RETURNED: Final = "fxlint.returned"  # a function that a library function has returned; its expression says which
 INNER: Final = "function"  # what that one was made from, and calls
 
@@ -106,7 +118,12 @@ def call(vm: Machine, frame: Frame, callee: External, args: Arguments, node: ast
     if name.startswith("math.") and args.holds_traced() and callee.patched:
         vm.note("math.recorded", node, origin=_origin(args), callee=name)
         return vm.traced(node, first_traced(args))
-    return measured(vm, name, args, node, patched=callee.patched)
+    owner, _, method_name = name.rpartition(".")
+    if owner in _CONTAINERS and args.positional and isinstance(args.positional[0], (Sequence, Mapping)):
+        return method(vm, frame, args.positional[0], method_name, args.without_first(), node)
+    result = measured(vm, name, args, node, patched=callee.patched)
+    escapes.given(vm, args.values(), name)
+    return result
 
 
 def _split_union(args: Arguments) -> tuple[list[Value], Callable[[Value], Arguments]] | None:
@@ -413,7 +430,9 @@ def _object_method(
     for given in args.positional if name == "enter_context" else ():
         if isinstance(given, Instance):
             silent.entered(vm, given, node)
-    return MAYBE if args.may_hold_traced() else UNKNOWN
+    result = MAYBE if args.may_hold_traced() else UNKNOWN
+    escapes.given(vm, args.values())
+    return result
 
 
 def _autograd_apply(vm: Machine, frame: Frame, cls: Class, args: Arguments, node: ast.AST) -> Value:
@@ -1386,17 +1405,59 @@ def _lru_cache(vm: Machine, frame: Frame, args: Arguments, node: ast.AST) -> Val
     return function if isinstance(function, (Function, Decorated)) else Instance(External("functools.lru_cache"))
 
 
-def _operator(name: str) -> Model:
-    function = getattr(operator, name)
+def _operator(op: ast.operator | ast.cmpop | ast.unaryop) -> Model:
+    """``operator.add(a, b)`` and the like: what the operator does itself."""
 
     def model(vm: Machine, frame: Frame, args: Arguments, node: ast.AST) -> Value:
-        if args.holds_traced():
-            return measured(vm, f"operator.{name}", args, node)
-        if args.positional and all(isinstance(value, Const) for value in args.positional):
-            return evaluate.fold(function, *args.positional)  # type: ignore[arg-type]
-        return MAYBE if args.may_hold_traced() else UNKNOWN
+        if len(args.positional) != (1 if isinstance(op, ast.unaryop) else 2):
+            return UNKNOWN
+        first, last = args.positional[0], args.positional[-1]
+        if isinstance(op, ast.unaryop):
+            return evaluate.unary(vm, op, first, node)
+        if isinstance(op, ast.operator):
+            return evaluate.binary(vm, frame, op, first, last, node)
+        left, right = (last, first) if isinstance(op, ast.In) else (first, last)
+        return decide.compare(vm, frame, op, left, right, node)
 
     return model
+
+
+_OPERATORS: Final[dict[str, ast.operator | ast.cmpop | ast.unaryop]] = {
+    "add": ast.Add(), "sub": ast.Sub(), "mul": ast.Mult(), "truediv": ast.Div(), "floordiv": ast.FloorDiv(),
+    "mod": ast.Mod(), "pow": ast.Pow(), "matmul": ast.MatMult(), "and_": ast.BitAnd(), "or_": ast.BitOr(),
+    "xor": ast.BitXor(), "lshift": ast.LShift(), "rshift": ast.RShift(),
+    "eq": ast.Eq(), "ne": ast.NotEq(), "lt": ast.Lt(), "le": ast.LtE(), "gt": ast.Gt(), "ge": ast.GtE(),
+    "is_": ast.Is(), "is_not": ast.IsNot(), "contains": ast.In(),
+    "neg": ast.USub(), "pos": ast.UAdd(), "invert": ast.Invert(), "inv": ast.Invert(),
+}  # fmt: skip
+
+
+def _not(vm: Machine, frame: Frame, args: Arguments, node: ast.AST) -> Value:
+    return decide.negated_if(True, _bool(vm, frame, args, node))
+
+
+def _index(vm: Machine, frame: Frame, args: Arguments, node: ast.AST) -> Value:
+    value = args.get(0, "")
+    if isinstance(value, Traced):
+        vm.event("index.call", node, origin=value.origin, exception="TypeError")
+    return value if isinstance(value, (Const, Unknown)) else UNKNOWN
+
+
+def _get_item(vm: Machine, frame: Frame, args: Arguments, node: ast.AST) -> Value:
+    container, key = args.get(0, ""), args.get(1, "")
+    return UNKNOWN if container is None or key is None else containers.item(vm, frame, container, key, node)
+
+
+def _set_item(vm: Machine, frame: Frame, args: Arguments, node: ast.AST) -> Value:
+    if len(args.positional) == 3:
+        container, key, value = args.positional
+        containers.set_item(vm, frame, container, key, value, node)
+    return NONE
+
+
+def _exec(vm: Machine, frame: Frame, args: Arguments, node: ast.AST) -> Value:
+    escapes.given(vm, args.values())
+    return NONE
 
 
 def _cast(vm: Machine, frame: Frame, args: Arguments, node: ast.AST) -> Value:
@@ -1521,5 +1582,11 @@ _MODELS: Final[dict[str, Model]] = {
     "torch.jit.annotate": _annotated,
     **{name: _object(name) for name in _CONTEXTS},
     **dict.fromkeys(RETURN_THEIR_MODULE, _same_module),
-    **{f"operator.{name}": _operator(name) for name in "add sub mul truediv floordiv eq ne lt gt getitem".split()},
+    "builtins.exec": _exec,
+    "operator.not_": _not,
+    "operator.truth": _bool,
+    "operator.index": _index,
+    "operator.getitem": _get_item,
+    "operator.setitem": _set_item,
+    **{f"operator.{name}": _operator(op) for name, op in _OPERATORS.items()},
 }

@@ -183,6 +183,12 @@ class Machine:
         """From here on the program runs under the tracer."""
         self.tracing, self.begun = True, clock()
 
+    def set_global(self, module: ModuleScope, name: str, value: Value) -> None:
+        """``global name; name = value`` while tracing: before that, a global is what the module's statements say."""
+        if self.tracing:
+            self.local_reads += 1
+            self.heap.put(module.values, name, value)
+
     def within_root(self, module: Instance) -> bool:
         """Whether the tracer finds the module when it walks from the root."""
         return module.registered or module is self.root

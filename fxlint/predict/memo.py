@@ -163,7 +163,7 @@ def visible(vm: Machine, function: Function, values: list[Value]) -> State:
 
     Objects are reached through arguments, the scopes around the function, and what is global.
     """
-    around = tuple(_captured(function))
+    around = tuple(captured(function))
     if not vm.heap.written:
         return State((tuple(map(id, around)), ()), around) if around else _UNCHANGED
     reached = _Reached(vm.heap.written)
@@ -178,7 +178,7 @@ def visible(vm: Machine, function: Function, values: list[Value]) -> State:
     return State((tuple(map(id, around)), written), (*around, *changes))
 
 
-def _captured(function: Function) -> Iterator[Value]:
+def captured(function: Function) -> Iterator[Value]:
     """The values of the variables around a function that it reads."""
     scope: Scope | None = function.scope
     while scope is not None:

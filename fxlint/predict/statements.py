@@ -150,7 +150,7 @@ def _raise(vm: Machine, frame: Frame, node: ast.Raise) -> bool:
         thrown = thrown.cls
     if not vm.tracing or node.exc is None:
         vm.throw(thrown, node)
-    if _is_abstract(node):
+    if _is_abstract(node) and not vm.is_caught("NotImplementedError"):
         vm.note("abstract", node)
         raise PathEnd
     if vm.guards and not _is_due_to_tracing(vm, frame):

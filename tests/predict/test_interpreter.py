@@ -2733,6 +2733,83 @@ def test_what_happens_in_a_file_that_is_not_linted_is_told_at_every_call(tmp_pat
     check(tmp_path, f"from helper import sign\n{forward(body)}", "fails", helper=sign)
 
 
+class TestContainersThatOtherCodeChanges:
+    """What code that is not interpreted gets hold of may hold anything from there on."""
+
+    @pytest.mark.parametrize(
+        "body",
+        [
+            "r = [1]\nheapq.heappush(r, (0, x.shape))\nif r[0][0]:\n    return len(x)\nreturn x",
+            "r = []\nbisect.insort(r, 3)\nreturn x + r[0]",
+            "r = {}\nexec('y = 1', r)\nreturn x + r['y']",
+            "r = {}\nt = threading.Thread(target=r.__setitem__, args=('y', 1))\nt.start()\nreturn x + r['y']",
+            "r = []\ndef work():\n    r.append(1)\npool.submit(work).result()\nreturn x + r[0]",
+            "r = []\npool.submit(functools.partial(r.append, 1)).result()\nreturn x + r[0]",
+        ],
+    )
+    def test_what_it_holds_is_no_reason_for_an_error(self, tmp_path, body):
+        extra = "import bisect, functools, heapq, threading\nfrom concurrent import futures\npool = futures.Executor()"
+        path = tmp_path / "model.py"
+        path.write_text(HEADER + forward(body, extra=extra))
+        findings = predict([str(path)], RULES, [tmp_path]).findings
+        assert not [finding for finding in findings if finding.certainty == "always" and finding.severity == "error"]
+
+    def test_a_layer_that_is_not_known_may_append(self, tmp_path):
+        body = "r = []\nx = self.layer(x, r)\nreturn x + r[0]"
+        check(tmp_path, forward(body, "self.layer = layer", extra="").replace("(self):", "(self, layer):"), "traces")
+
+    def test_before_that_it_holds_what_was_put_there(self, tmp_path):
+        body = "r = [x]\nif r[0].sum() > 0:  # error\n    pass\nself.layer(r)\nif r[0].sum() > 0:  # maybe\n    pass"
+        check(tmp_path, forward(body, "self.layer = layer").replace("(self):", "(self, layer):"), "fails")
+
+    def test_torch_leaves_lists_as_they_are(self, tmp_path):
+        body = "r = [x, x]\ny = torch.cat(r)\nif r[0].sum() > 0:  # error\n    pass\nreturn y"
+        check(tmp_path, forward(body), "fails")
+
+    @pytest.mark.parametrize(
+        "change", ["operator.setitem(r, 'y', x)", "dict.update(r, y=x)", "dict.__setitem__(r, 'y', x)"]
+    )
+    def test_functions_that_stand_for_methods_and_operators_do_what_these_do(self, tmp_path, change):
+        body = f"r = {{}}\n{change}\nif r['y'].sum() > 0:  # error\n    pass"
+        check(tmp_path, forward(body, extra="import operator"), "fails")
+
+    def test_a_slice_of_a_list_is_assigned(self, tmp_path):
+        body = "r = [1]\nr[0:0] = [x]\nif r[1] == 1:\n    return r[0]\nreturn len(x)"
+        check(tmp_path, forward(body), "traces")
+
+    def test_a_dictionary_with_an_answer_for_missing_keys(self, tmp_path):
+        extra = "class Found(dict):\n    def __missing__(self, key):\n        return 3\n"
+        check(tmp_path, forward("return x + Found()['b']", extra=extra), "traces")
+
+    def test_a_global_that_forward_sets(self, tmp_path):
+        body = "global DONE\nDONE = True\nif DONE:\n    return x\nreturn len(x)"
+        check(tmp_path, forward(body, extra="DONE = False"), "traces")
+
+
+class TestFunctionsOfTheModuleOperator:
+    @pytest.mark.parametrize(
+        "body",
+        [
+            "return operator.add(x, 1)",
+            "return operator.neg(operator.le(1, x))",
+            "return operator.getitem(x, 0)",
+            "if operator.is_(x, None):\n    return len(x)",
+            "operator.not_(x)  # error",
+            "operator.index(x)  # error",
+            "operator.contains(x, 1)  # error",
+            "if operator.gt(x.sum(), 0):  # error\n    pass",
+        ],
+    )
+    def test_they_are_the_operators(self, tmp_path, body):
+        check(tmp_path, forward(body, extra="import operator"), "fails" if "# error" in body else "traces")
+
+
+class TestMethodsThatAreNotThereYet:
+    def test_one_whose_absence_is_caught(self, tmp_path):
+        body = "try:\n    return self.own(x)\nexcept NotImplementedError:\n    return x"
+        check(tmp_path, forward(body) + "\n    def own(self, x):\n        raise NotImplementedError\n", "traces")
+
+
 class TestLayersThatCallsGiveInsteadOfNone:
     """What is None by default may be the layer, or the class of one, that the linted code gives."""
 
