@@ -7,7 +7,7 @@ import contextlib
 from collections.abc import Iterable, Iterator
 from typing import Final
 
-from fxlint.predict import calls, evaluate, memo, modules, names
+from fxlint.predict import calls, evaluate, hooks, memo, modules, names
 from fxlint.predict.arguments import Arguments
 from fxlint.predict.machine import MAX_DEPTH, Machine, OutOfBudget, PathEnd, Unwind
 from fxlint.predict.scopes import Frame, ModuleScope, Scope
@@ -380,7 +380,7 @@ def instantiate(vm: Machine, frame: Frame, cls: Class, args: Arguments, node: as
         return _named_tuple(vm, cls, args)
     if isinstance(find(vm, cls, "__new__"), Function):
         return MAYBE if args.holds_traced() else UNKNOWN
-    if vm.tracing:
+    if vm.tracing or hooks.are_given(frame.scope.module):
         created = _new(vm, cls)
         initialise(vm, frame, created, args, node)
         return created

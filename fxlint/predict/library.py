@@ -23,6 +23,7 @@ from fxlint.predict import (
     decide,
     escapes,
     evaluate,
+    hooks,
     modules,
     names,
     silent,
@@ -424,6 +425,9 @@ def _object_method(
             vm.heap.refill(contents, filled.items, filled.rest)
         return NONE
     if name == "__init__":
+        return NONE
+    if f"{base}.{name}" == f"{hooks.HANDLE}.remove":
+        hooks.remove(vm, receiver)
         return NONE
     if not args.holds_traced():
         silent.called(vm, f"{base}.{name}", node)

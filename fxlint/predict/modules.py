@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 from typing import Final
 
-from fxlint.predict import attributes, calls, classes, containers, library, silent, told
+from fxlint.predict import attributes, calls, classes, containers, hooks, library, silent, told
 from fxlint.predict.arguments import Arguments
 from fxlint.predict.facts import literal
 from fxlint.predict.machine import Machine, PathEnd
@@ -116,7 +116,9 @@ def call_module(vm: Machine, frame: Frame, module: Instance, args: Arguments, no
         return vm.traced(node, _first_traced(args))
     if is_leaf(vm, module) or told.is_leaf(vm, module.cls):
         return library.recorded(vm, args, node, module.expression)
-    return run_forward(vm, frame, module, args, node)
+    args = hooks.before(vm, frame, module, args, node)
+    output = run_forward(vm, frame, module, args, node)
+    return hooks.after(vm, frame, module, args, output, node)
 
 
 def _first_traced(args: Arguments) -> Value | None:
@@ -228,6 +230,8 @@ def method(vm: Machine, frame: Frame, module: Instance, base: str, name: str, ar
             # Which of its overloads is meant is asked of the argument itself.
             vm.event("bool.call", node, origin=args.positional[0].origin, callee="torch.nn.Module.to")
         return module
+    if name in {hooks.BEFORE, hooks.AFTER}:
+        return hooks.register(vm, module, name, args)
     if name == "register_buffer":
         return _set_member(vm, module, args, "tensor", REAL_TENSOR, node)
     if name == "register_parameter":

@@ -2860,3 +2860,78 @@ class TestLayersThatCallsGiveInsteadOfNone:
         (tmp_path / "model.py").write_text(HEADER + textwrap.dedent(source))
         modules = predict([str(tmp_path / "model.py")], RULES, [tmp_path]).modules
         assert next(m for m in modules if m.root.qualname == "Block").predicted.verdict == "traces"
+
+
+class TestForwardHooks:
+    """Those of a module that is no leaf run in its call, while tracing too."""
+
+    CHILD = """
+    class Child(nn.Module):
+        def forward(self, x, y=None):
+            return x + 1
+
+    class Other(nn.Module):
+        def forward(self, x):
+            return x
+
+    def fails(module, args, output=None):
+        if args[0].sum() > 0:  # {0}
+            return None
+
+    def keeps(seen):
+        def hook(module, args, output):
+            seen["child"] = output
+        return hook
+    """
+
+    def check(self, tmp_path, init, body, verdict, mark="", signature="(self):"):
+        init = "self.child = Child()\nself.seen = {}\n" + init
+        source = textwrap.dedent(self.CHILD.format(mark)) + forward(body, init).replace("(self):", signature)
+        check(tmp_path, source, verdict)
+
+    @pytest.mark.parametrize("kind", ["register_forward_pre_hook", "register_forward_hook"])
+    def test_what_they_do_is_traced(self, tmp_path, kind):
+        self.check(tmp_path, f"self.child.{kind}(fails)", "return self.child(x)", "fails", "error")
+
+    @pytest.mark.parametrize(
+        "init",
+        [
+            "self.child.register_forward_hook(lambda module, args, output: 3)",
+            "self.child.register_forward_pre_hook(lambda module, args: 2)",
+            "self.child.register_forward_pre_hook(lambda module, args: (2,))",
+            "self.child.register_forward_pre_hook(lambda module, args, named: ((2,), {}), with_kwargs=True)",
+            "self.child = nn.Sequential(Other())\nself.child[0].register_forward_hook(lambda module, args, output: 3)",
+        ],
+    )
+    def test_what_they_return_takes_the_place(self, tmp_path, init):
+        self.check(tmp_path, init, "if self.child(x) == 3:\n    return x\nreturn len(x)", "traces")
+
+    def test_where_they_return_none_all_stays_as_it_is(self, tmp_path):
+        body = "if self.child(x) == 3:  # error\n    pass"
+        self.check(tmp_path, "self.child.register_forward_hook(keeps(self.seen))", body, "fails")
+
+    def test_what_they_keep_is_there_afterwards(self, tmp_path):
+        body = "self.child(x)\nif self.seen['child'].sum() > 0:  # error\n    pass"
+        self.check(tmp_path, "self.child.register_forward_hook(keeps(self.seen))", body, "fails")
+
+    def test_what_is_removed_runs_no_more(self, tmp_path):
+        body = "handle = self.child.register_forward_hook(fails)\nhandle.remove()\nreturn self.child(x)"
+        self.check(tmp_path, "", body, "traces")
+
+    def test_another_object_of_the_class_has_none(self, tmp_path):
+        init = "self.other = Child()\nself.child.register_forward_hook(fails)"
+        self.check(tmp_path, init, "return self.other(x)", "traces")
+
+    @pytest.mark.parametrize("init", ["self.own = nn.ReLU()", "self.own = self"])
+    def test_those_of_leaves_and_of_the_root_do_not_run(self, tmp_path, init):
+        init += "\nself.own.register_forward_hook(fails)"
+        body = "return self.own(x)" if "ReLU" in init else "return x"
+        self.check(tmp_path, init, body, "traces")
+
+    def test_one_that_is_there_under_a_condition(self, tmp_path):
+        init = "if debug:\n    self.child.register_forward_hook(fails)"
+        self.check(tmp_path, init, "return self.child(x)", "depends", "maybe", "(self, debug):")
+
+    def test_one_that_is_not_known_may_return_anything(self, tmp_path):
+        body = "if self.child(x) == 3:  # maybe\n    pass"
+        self.check(tmp_path, "self.child.register_forward_hook(hook)", body, "depends", signature="(self, hook):")
