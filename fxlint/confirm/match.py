@@ -276,11 +276,17 @@ def _stopped_inside(finding: Finding, trace: Trace, is_about: IsAbout) -> str | 
             continue
         if is_about(finding.location, met.place):
             return "it fails for another reason first"
-        if _inside(finding.location, met.place) and not any(
-            is_about(finding.location, place) for place in trace.executed
-        ):
+        if _inside(finding.location, met.place) and not _ran(finding, trace, is_about):
             return "something inside it fails before"
+    for end in trace.ended:
+        if any(_inside(finding.location, place) for place in end.outer) and not _ran(finding, trace, is_about):
+            return f"the recording ended in what it calls before: {_told(end)}"
     return None
+
+
+def _ran(finding: Finding, trace: Trace, is_about: IsAbout) -> bool:
+    """Whether the construct itself ran, and not only a part of it."""
+    return any(is_about(finding.location, place) for place in trace.executed)
 
 
 def _told(end: Ended) -> str:

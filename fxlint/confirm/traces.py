@@ -49,11 +49,12 @@ class Met:
 
 @dataclass(frozen=True, slots=True)
 class Ended:
-    """An exception that ended a recording run early."""
+    """An exception that ended a recording run early, and the linted calls around its place."""
 
     place: Place | None
     type: str
     message: str
+    outer: tuple[Place, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -175,8 +176,8 @@ class Reading:
             self._met.append(Met(caught["family"], place, outer, error=_failure_at(caught, place), caught=True))
         self._executed.update(dict.fromkeys(self.place(frame) for frame in message["executed"]))
         for end in message["ended"]:
-            place, _ = self._stack(end["frames"])
-            self._ended[Ended(place, end["type"], end["message"])] = None
+            place, outer = self._stack(end["frames"])
+            self._ended[Ended(place, end["type"], end["message"], outer)] = None
 
     def _check(self, message: Mapping[str, Any]) -> Check:
         error = message.get("error")

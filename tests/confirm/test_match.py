@@ -141,6 +141,15 @@ class TestWithoutAnEvent:
         assert judged.confirmation.status == "unconfirmed"
         assert judged.confirmation.reason == "the recording ended on this line: ValueError: odd"
 
+    @pytest.mark.parametrize(("ran", "expected"), [((), "unreached"), ((Place("net.py", 5, 8, 5, 20),), "refuted")])
+    def test_the_recording_ended_in_what_it_calls_before_it_runs_itself(self, ran, expected):
+        """``range(count(x))``, where ``count`` raises."""
+        part = Place("net.py", 5, 10, 5, 15)
+        ended = (Ended(Place("net.py", 20, 8, 20, 20), "ValueError", "odd", (part,)),)
+        found = trace(executed=(part, *ran), ended=ended)
+        judged = match([finding("index.range", 5)], {ROOT: found}, lambda location, place: place in ran).findings[0]
+        assert judged.confirmation.status == expected
+
     def test_the_recording_did_not_finish(self):
         unfinished = trace(executed=self.RAN, recorded=False, unfinished="recording it crashed with SIGSEGV")
         (judged,) = match([finding("bool.if", 5)], {ROOT: unfinished}).findings
