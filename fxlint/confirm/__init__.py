@@ -157,6 +157,7 @@ class _Collected:
         for module in prediction.modules:
             self._roots.setdefault(module.root.path, []).append(module.root.id)
         self._problems: dict[str, Problem] = {}
+        self._lost: dict[str, Problem] = {}
         self._refused: dict[Problem, None] = {}
         self._unguarded: list[Problem] = []
         self._known = {module.root.id: module.root for module in prediction.modules}
@@ -181,6 +182,8 @@ class _Collected:
             self._readings[message["root"]].take(message)
             if message["kind"] == "ended":
                 self._note_done([message["root"]])
+                if message.get("cut"):
+                    self._note_lost(self._known[message["root"]])
 
     def _failed(self, message: Message) -> None:
         """A file that could not be imported, or took its process down with it."""
@@ -199,6 +202,13 @@ class _Collected:
             else:
                 reason = f"{reason} ({spelled}:{place['line']})"
         self._problems[path] = Problem(path, f"not traced: {reason}", line, stage="confirm")
+
+    def _note_lost(self, root: Root) -> None:
+        """A module that took its process down, or used up its time, before there was a verdict on it."""
+        confirmed = self._readings[root.id].trace().confirmed
+        if confirmed.verdict == "not-run":
+            told = f"{root.qualname} not traced: {confirmed.reason}"
+            self._lost[root.id] = Problem(root.path, told, root.line, stage="confirm")
 
     def _note_done(self, roots: Sequence[str]) -> None:
         self._done.update(roots)
@@ -232,7 +242,8 @@ class _Collected:
         return {root: reading.trace() for root, reading in self._readings.items()}
 
     def problems(self) -> tuple[Problem, ...]:
-        return (*self._unguarded, *(problem for _, problem in sorted(self._problems.items())), *self._refused)
+        files, modules = ([problem for _, problem in sorted(known.items())] for known in (self._problems, self._lost))
+        return (*self._unguarded, *files, *modules, *self._refused)
 
 
 def _from_here(path: str) -> str:

@@ -196,6 +196,12 @@ class TestOneModuleOfAFile:
         assert outcome.modules[name].reason.startswith(reason)
         assert "net.py:" in outcome.modules[name].reason
 
+    def test_each_of_these_is_one_clear_line_and_no_other_is(self, outcome):
+        lost = ("Crashes", "Hangs", "HangsWhenBuilt")
+        assert [problem.message for problem in outcome.problems] == [
+            f"{name} not traced: {outcome.modules[name].reason}" for name in lost
+        ]
+
     @pytest.mark.parametrize(("name", "kind"), [("Exits", "SystemExit"), ("Recurses", "RecursionError")])
     def test_an_exception_of_any_kind_is_a_failure(self, outcome, name, kind):
         assert (outcome.modules[name].verdict, outcome.modules[name].error.type) == ("fails", kind)
@@ -207,7 +213,6 @@ class TestOneModuleOfAFile:
 
     def test_the_others_go_on(self, outcome):
         assert outcome.modules["Net"].verdict == "traces"
-        assert outcome.problems == ()
 
 
 class TestInterpreters:
