@@ -22,6 +22,7 @@ Result = Literal["node", "value", "fails", "unknown"]
 Kind = Literal["module", "class", "function", "constant"]
 Item = tuple[int, str]
 DATA: Final = Path(__file__).with_name("data")
+_ATEN: Final = "torch.ops.aten"
 
 
 @dataclass(frozen=True, slots=True)
@@ -297,12 +298,17 @@ def _fallback(
     """For arguments that were not measured: what all measured callables of the same group do, if they agree."""
     if not traced and not contains:
         return UNKNOWN
-    group = name.rpartition(".")[0]
+    group = _ATEN if _is_operator(name) else name.rpartition(".")[0]
     listed = _entry("names.json", "modules", group, release) is not None
     if listed and kind(name, release) != "function":
         return UNKNOWN
     number = _file("calls.json")["groups"].get(group)
     return UNKNOWN if number is None else _outcome(int(number))
+
+
+def _is_operator(name: str) -> bool:
+    """An operator of any library, ``torch.ops.aten.add``, or one of its overloads: one dispatcher calls them all."""
+    return name.startswith("torch.ops.") and name.count(".") > 2 and not name.startswith("torch.ops.higher_order.")
 
 
 # ---------------------------------------------------------------------------------------------- operations

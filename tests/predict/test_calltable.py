@@ -6,6 +6,7 @@ import importlib
 import json
 import random
 import sys
+from operator import attrgetter
 from pathlib import Path
 
 import pytest
@@ -141,6 +142,27 @@ def test_operators_go_by_the_kinds_of_their_operands(operands: tuple[str, ...], 
 def test_what_nobody_measured_is_unknown() -> None:
     assert call("somewhere.else", [0]) == calltable.UNKNOWN
     assert operation("add", "traced", "no such kind") == calltable.UNKNOWN
+
+
+OPERATORS = """
+    aten.add aten.add.Tensor aten.mm.default aten.sum.dim_IntList aten.view.default prims.sin prims.sin.default
+    quantized.relu6
+""".split()
+
+
+@pytest.mark.parametrize("name", OPERATORS)
+def test_operators_of_all_libraries_and_their_overloads_are_recorded(name: str) -> None:
+    assert call(f"torch.ops.{name}", [0]) == calltable.NODE
+    assert call("torch.ops.higher_order.cond", [0]) == calltable.UNKNOWN
+
+
+@pytest.mark.torch
+@pytest.mark.parametrize("name", OPERATORS)
+@pytest.mark.parametrize("inside", [False, True])
+def test_the_tracer_records_operators(name: str, inside: bool) -> None:
+    torch = pytest.importorskip("torch")
+    graph = torch.fx.symbolic_trace(lambda x: attrgetter(name)(torch.ops)([x] if inside else x)).graph
+    assert [node.op for node in graph.nodes] == ["placeholder", "call_function", "output"]
 
 
 def test_names_are_found_by_any_public_path() -> None:
