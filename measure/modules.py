@@ -113,7 +113,10 @@ def _build(cls: Cls, known: Mapping[str, Any]) -> torch.nn.Module:
 
 
 def constructions(cls: Cls, params: Sequence[Param]) -> Iterator[dict[str, Any]]:
-    """Sets of constructor arguments that are accepted, the plainest first; then some with one optional argument too."""
+    """Sets of constructor arguments that are accepted, the plainest first; then some with one optional argument too.
+
+    Last comes one with all optional sizes: those of a Transformer fit each other, but no small tensors.
+    """
     required = [p for p in params if p.required]
     plain = list(itertools.islice(_accepted(cls, required), MOST))
     yield from plain
@@ -122,6 +125,10 @@ def constructions(cls: Cls, params: Sequence[Param]) -> Iterator[dict[str, Any]]
             known = {**plain[0], p.name: value}
             if _is_accepted(cls, known):
                 yield known
+    sizes = [p for p in params if type(p.default) is int]
+    small = {p.name: next(value for value in constructor_values(p) if type(value) is int) for p in sizes}
+    if plain and len(small) > 1 and _is_accepted(cls, {**plain[0], **small}):
+        yield {**plain[0], **small}
 
 
 def _accepted(cls: Cls, required: Sequence[Param]) -> Iterator[dict[str, Any]]:

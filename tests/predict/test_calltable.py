@@ -207,6 +207,12 @@ def test_a_library_module_whose_own_forward_fails() -> None:
     assert facts.traces["root.eval"].result == "fails"
 
 
+def test_one_that_small_tensors_fit_only_with_other_sizes_than_by_default() -> None:
+    facts = calltable.module_class("torch.nn.Transformer")
+    assert facts is not None
+    assert facts.traces["super.train"].result == "fails"
+
+
 def test_the_methods_of_a_library_module() -> None:
     facts = calltable.module_class("torch.nn.Conv2d")
     assert facts is not None
