@@ -207,7 +207,9 @@ def of_instance(vm: Machine, frame: Frame, owner: Instance, name: str, node: ast
         return calls.call(vm, frame, found.function, Arguments([owner]), node)
     value = owner.attributes.get(name)
     if value is not None:
-        missing = missing_if(owner, name)
+        if name == "training" and isinstance(value, Unknown):
+            vm.note("silent.training", node)
+        missing = missing_if(owner, name) if vm.facts.attribute(vm, owner, name) is None else None
         if missing is not None and found is None and not vm.guards and not any(f.loops for f in vm.frames):
             vm.event_if(missing[0], "raise.attribute", node, "AttributeError", unlikely=missing[1])
         return as_seen(vm, owner, value, node)

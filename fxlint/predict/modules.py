@@ -11,9 +11,12 @@ from fxlint.predict.facts import literal
 from fxlint.predict.machine import Machine, PathEnd
 from fxlint.predict.scopes import Frame
 from fxlint.predict.values import (
+    FALSE,
     MAYBE,
     NONE,
     REAL_TENSOR,
+    SHARED,
+    TRUE,
     UNKNOWN,
     Bound,
     Class,
@@ -211,6 +214,7 @@ def _run_sequential(vm: Machine, frame: Frame, module: Instance, args: Arguments
 _RETURNS_SELF: Final = frozenset(
     "to cuda cpu eval train float half double bfloat16 type requires_grad_ apply share_memory to_empty xpu ipu".split()
 )
+_MODES: Final = {"train": TRUE, "eval": FALSE}
 _PARAMETERS: Final = {"parameters": Tensor(parameter=True), "buffers": REAL_TENSOR}
 _NAMED: Final = {"named_parameters": Tensor(parameter=True), "named_buffers": REAL_TENSOR}
 
@@ -226,6 +230,9 @@ def method(vm: Machine, frame: Frame, module: Instance, base: str, name: str, ar
         return call_module(vm, frame, module, args, node)
     if name in _RETURNS_SELF:
         silent.set_mode(vm, module, name, node)
+        if name in _MODES:
+            mode = args.get(0, "mode") if name == "train" else None
+            _set_mode(vm, module, mode or _MODES[name])
         if name == "to" and args.positional and isinstance(args.positional[0], Traced):
             # Which of its overloads is meant is asked of the argument itself.
             vm.event("bool.call", node, origin=args.positional[0].origin, callee="torch.nn.Module.to")
@@ -265,6 +272,32 @@ def method(vm: Machine, frame: Frame, module: Instance, base: str, name: str, ar
     if measured is not None and args.holds_traced():
         return library.outcome_of(vm, f"{base}.{name}", measured, args, node)
     return UNKNOWN
+
+
+def _set_mode(vm: Machine, module: Instance, mode: Value) -> None:
+    """``module.train(mode)``: of all that it contains too.
+
+    A constructor sets what an object has at first: whoever makes it may change it. Where an object stands for others
+    that are built alike, or a condition decides, it is one mode or the other.
+    """
+    likely = mode if isinstance(mode, Const) else None
+    for contained in _contained(vm, module, {}).values():
+        known = "training" in contained.attributes
+        own = (module is vm.root or contained.attributes.born != SHARED) and (known or not vm.guards)
+        if known or not vm.unlikely:
+            sure = own and (vm.tracing or vm.usual)
+            vm.heap.put(contained.attributes, "training", likely if likely and sure else Unknown(likely=likely))
+
+
+def _contained(vm: Machine, module: Instance, found: dict[int, Instance]) -> dict[int, Instance]:
+    """The module and all below it that are known, by identity."""
+    if id(module) not in found:
+        found[id(module)] = module
+        for _, child in submodules(vm, module).items.values():
+            for option in options(child):
+                if isinstance(option, Instance) and classes.is_module(vm, option):
+                    _contained(vm, option, found)
+    return found
 
 
 def submodules(vm: Machine, module: Instance) -> Mapping:

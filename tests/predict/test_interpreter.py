@@ -2935,3 +2935,39 @@ class TestForwardHooks:
     def test_one_that_is_not_known_may_return_anything(self, tmp_path):
         body = "if self.child(x) == 3:  # maybe\n    pass"
         self.check(tmp_path, "self.child.register_forward_hook(hook)", body, "depends", signature="(self, hook):")
+
+
+class TestTheModeThatIsSet:
+    """``eval()`` and ``train()`` set the flag of a module and of all that it contains."""
+
+    @pytest.mark.parametrize("way", ["self.eval()", "self.train(False)", "self.train(mode=0)"])
+    def test_in_forward(self, tmp_path, way):
+        check(tmp_path, forward(f"{way}\nif self.training:\n    return len(x)\nreturn x"), "traces")
+        check(tmp_path, forward(f"{way}\nif not self.training:\n    len(x)  # error\nreturn x"), "fails")
+
+    @pytest.mark.parametrize("init", ["self.child = Child()", "self.child = nn.Sequential(nn.ReLU(), Child())"])
+    def test_of_what_it_contains(self, tmp_path, init):
+        child = "class Child(nn.Module):\n    def forward(self, x):\n        return len(x) if self.training else x\n"
+        check(tmp_path, forward("self.eval()\nreturn self.child(x)", init, extra=child), "traces")
+
+    def test_in_the_constructor_it_is_the_mode_at_first(self, tmp_path):
+        body = "if self.training:\n    return len(x)  # maybe\nreturn x"
+        check(tmp_path, forward(body, "self.eval()"), "traces")
+
+    @pytest.mark.parametrize(("debug", "verdict"), [("debug", "depends"), ("debug=False", "fails")])
+    def test_under_a_condition(self, tmp_path, debug, verdict):
+        source = forward("if self.training:\n    return len(x)  # maybe\nreturn x", "if debug:\n    self.eval()")
+        check(tmp_path, source.replace("(self):", f"(self, {debug}):"), verdict)
+
+    def test_what_is_given_is_not_known(self, tmp_path):
+        body = "self.train(self.mode)\nif self.training:\n    return len(x)  # maybe\nreturn x"
+        check(tmp_path, forward(body, "self.mode = mode").replace("(self):", "(self, mode):"), "depends")
+
+    def test_one_of_two_that_are_built_alike(self, tmp_path):
+        extra = """
+        class Child(nn.Module):
+            def forward(self, x):
+                return x if self.training else len(x)  # maybe
+        """
+        init = "self.child = Child()\nself.other = Child()"
+        check(tmp_path, forward("self.other.eval()\nreturn self.child(x)", init, extra=extra), "depends")
