@@ -30,6 +30,7 @@ from fxlint.predict.values import (
     Sequence,
     Tensor,
     Traced,
+    Union,
     Unknown,
     Value,
     extended,
@@ -320,7 +321,11 @@ def submodules(vm: Machine, module: Instance) -> Mapping:
 
 def _set_member(vm: Machine, module: Instance, args: Arguments, keyword: str, default: Value, node: ast.AST) -> Value:
     key, value = args.get(0, "name"), args.get(1, keyword)
-    if (isinstance(value, Unknown) and default is not UNKNOWN) or isinstance(value, Tensor):
+    if isinstance(value, Unknown) and default is not UNKNOWN:
+        likely = value.likely if value.is_none is not False else None
+        # A buffer that is None unless one is given is what conditions in forward ask about.
+        value = Union([NONE, default], 1) if isinstance(likely, Const) and likely.value is None else default
+    elif isinstance(value, Tensor):
         value = default
     if value is not None and keyword == "module":
         classes.register(value)

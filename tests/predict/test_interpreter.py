@@ -2810,6 +2810,34 @@ class TestMethodsThatAreNotThereYet:
         check(tmp_path, forward(body) + "\n    def own(self, x):\n        raise NotImplementedError\n", "traces")
 
 
+class TestBuffersThatAreNoneByDefault:
+    """What register_buffer is given is a tensor or None, as the constructor's parameter is."""
+
+    SOURCE = """
+        class Net(nn.Module):
+            def __init__(self, std=None):
+                super().__init__()
+                self.register_buffer("std", std)
+
+            def forward(self, x):
+                BODY
+        """
+
+    def test_a_traced_operand_takes_it(self, tmp_path):
+        check(tmp_path, self.SOURCE.replace("BODY", "return x * self.std"), "traces")
+
+    def test_a_condition_that_rules_it_out(self, tmp_path):
+        check(tmp_path, self.SOURCE.replace("BODY", "return x if self.std is None else x / (self.std + 1)"), "traces")
+
+    def test_what_a_condition_leads_to_where_one_is_given(self, tmp_path):
+        body = "return x if self.std is None else x * int(x.sum())  # maybe"
+        check(tmp_path, self.SOURCE.replace("BODY", body), "traces")
+
+    def test_one_that_must_be_given(self, tmp_path):
+        source = self.SOURCE.replace("std=None", "std").replace("BODY", "return x / (self.std + 1)")
+        check(tmp_path, source, "traces")
+
+
 class TestLayersThatCallsGiveInsteadOfNone:
     """What is None by default may be the layer, or the class of one, that the linted code gives."""
 
