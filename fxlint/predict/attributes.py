@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 import math
-from collections.abc import Iterator
+from collections.abc import Hashable, Iterator
 from typing import Final
 
 from fxlint.predict import calls, classes, library, modules, names, signatures, silent
@@ -255,10 +255,13 @@ def missing_if(owner: Instance, name: str) -> tuple[Guard, bool] | None:
 
 
 def _dictionary(vm: Machine, owner: Instance) -> Mapping:
-    """``owner.__dict__`` as it is now; a module keeps its parameters, buffers and submodules elsewhere."""
-    if classes.is_module(vm, owner):
-        return Mapping({}, UNKNOWN)
-    return Mapping({("", name): (Const(name), value) for name, value in owner.attributes.items()}, UNKNOWN)
+    """``owner.__dict__`` as it is now; a module keeps its parameters, buffers and submodules elsewhere.
+
+    What is put into it is put into the owner, so it is as old.
+    """
+    kept = {} if classes.is_module(vm, owner) else owner.attributes
+    entries: dict[Hashable, tuple[Value, Value]] = {("", name): (Const(name), value) for name, value in kept.items()}
+    return Mapping(entries, UNKNOWN, born=owner.attributes.born)
 
 
 def as_seen(vm: Machine, owner: Instance, value: Value, node: ast.AST) -> Value:
