@@ -101,6 +101,11 @@ class Check:
     equal_outputs: bool | None = None
     reason: str | None = None
 
+    @property
+    def helps(self) -> bool:
+        """Whether it traces, and was not seen to compute something else."""
+        return self.verdict == "traces" and self.equal_outputs is not False
+
 
 @dataclass(frozen=True, slots=True)
 class Suggestion:

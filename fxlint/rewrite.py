@@ -108,11 +108,12 @@ def fixes(findings: Iterable[Finding], *, unsafe: bool) -> list[tuple[Finding, S
 def fix_of(finding: Finding, *, unsafe: bool) -> Suggestion | None:
     """The suggestion that --fix takes: the first one that is an edit and nothing else, and safe.
 
-    Where there is none, and ``unsafe`` ones may be taken, the first one that was seen to trace.
+    Where there is none, and ``unsafe`` ones may be taken, the first one that was seen to trace, and not to compute
+    something else.
     """
     edits = _edits(finding)
     safe = (one for one in edits if one.safe)
-    traced = (one for one in edits if unsafe and one.checked is not None and one.checked.verdict == "traces")
+    traced = (one for one in edits if unsafe and one.checked is not None and one.checked.helps)
     return next(chain(safe, traced), None)
 
 

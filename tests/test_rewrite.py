@@ -70,6 +70,13 @@ def test_what_traces_and_was_not_compared_is_for_those_who_ask_for_it():
     assert applied_by_fix(finding(traced), unsafe=True) == [traced]
 
 
+def test_what_was_compared_and_gives_something_else_is_for_nobody():
+    differs = suggestion(1, safe=False, checked=Check("traces", equal_outputs=False))
+    second = suggestion(1, safe=False, checked=Check("traces"))
+    assert applied_by_fix(finding(differs), unsafe=True) == []
+    assert applied_by_fix(finding(differs, second), unsafe=True) == [second]
+
+
 def test_what_needs_more_than_an_edit_is_not_applied():
     more = finding(suggestion(1, concrete_args="{}")), finding(Suggestion("leaf", "t"))
     assert applied_by_fix(*more, unsafe=True) == []

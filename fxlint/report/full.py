@@ -126,7 +126,8 @@ class _Page:
             yield self._cyan(f"{_MARGIN}...")
 
     def _suggestion(self, suggestion: Suggestion, *, is_fix: bool) -> None:
-        partly = suggestion.checked is not None and suggestion.checked.verdict == "fails"
+        checked = suggestion.checked
+        partly = checked is not None and (checked.verdict == "fails" or checked.equal_outputs is False)
         self._paragraph("partly" if partly else "help", one_line(suggestion.text))
         for path, action, rows in changes(suggestion.edits, self._options.sources):
             self._paragraph("", f"{printable(path)}: {action}")
@@ -170,12 +171,13 @@ def _wrapped(text: str, width: int) -> list[str]:
 
 
 def _worth_showing(finding: Finding) -> list[Suggestion]:
-    """What was seen to trace, where anything was; else what was not tried, and what got past the place and then failed.
+    """What was seen to trace, where any of it helps; else also what was not tried, and what got past the place and then
+    failed.
 
     A suggestion that fails where it should help is no help.
     """
     traced = [one for one in finding.suggestions if one.checked is not None and one.checked.verdict == "traces"]
-    if traced:
+    if any(one.checked is not None and one.checked.helps for one in traced):
         return traced[:_MAX_TRACED]
     return [one for one in finding.suggestions if not _fails_here(one, finding.location)]
 

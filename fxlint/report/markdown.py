@@ -58,11 +58,11 @@ def _row(finding: Finding, options: Options) -> str:
 
 
 def _helps(findings: Sequence[Finding]) -> list[str]:
-    """The first way out of each finding that was seen to trace."""
+    """The first way out of each finding that was seen to trace, and not to compute something else."""
     told: list[str] = []
     for finding in findings[:MAX_ROWS]:
         for one in finding.suggestions:
-            if one.checked is not None and one.checked.verdict == "traces":
+            if one.checked is not None and one.checked.helps:
                 place = f"{finding.code}, line {finding.location.line}"
                 told.append(f"- {place}: {_message(one.text)} ({_escaped(check(one.checked))})")
                 break

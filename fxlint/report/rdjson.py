@@ -42,10 +42,10 @@ def _diagnostic(finding: Finding, options: Options) -> dict[str, Any]:
 
 
 def _alternatives(finding: Finding) -> Iterator[Edit]:
-    """Edits that can be accepted one by one: each is all of a suggestion, in this file, that was seen to trace."""
+    """Edits that can be accepted one by one: each is all of a suggestion, in this file, that may be taken."""
     for suggestion in finding.suggestions:
-        traces = suggestion.safe or (suggestion.checked is not None and suggestion.checked.verdict == "traces")
-        if traces and len(suggestion.edits) == 1 and suggestion.edits[0].location.path == finding.location.path:
+        helps = suggestion.safe or (suggestion.checked is not None and suggestion.checked.helps)
+        if helps and len(suggestion.edits) == 1 and suggestion.edits[0].location.path == finding.location.path:
             yield suggestion.edits[0]
 
 

@@ -183,6 +183,12 @@ class TestSuggestions:
         assert "way one" not in page
         assert "tried: traces, with others" in page
 
+    def test_what_gives_other_outputs_is_no_help_and_no_reason_to_leave_out_the_others(self, options):
+        differs, advice = self.tried("way one", "traces", equal_outputs=False), Suggestion("rewrite", "think again")
+        page = self.page(options, differs, advice)
+        assert "  partly:  way one\n" in page
+        assert page.endswith("           tried: traces, but the outputs differ\n  help:    think again\n\n")
+
     def test_advice_is_not_said_to_be_untried(self, options):
         advice = Suggestion("rewrite", "think again", checked=Check("not-run", reason="it is advice"))
         page = self.page(options, advice)
