@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import ast
 import builtins
+import contextlib
 import string
 from collections.abc import Callable
 from functools import partial
@@ -567,7 +568,8 @@ def _sequence_method(vm: Machine, frame: Frame, receiver: Sequence, name: str, a
         vm.heap.refill(receiver, [], None)
         return NONE
     if name == "sort":
-        _compared(vm, _sort_keys(vm, frame, args, receiver, node), node)
+        ordered = _ordered(vm, frame, args, receiver, node)
+        vm.heap.refill(receiver, ordered.items, ordered.rest)
         return NONE
     if name in {"index", "count", "remove"} and receiver.kind != "set" and first is not None:
         return _search(vm, receiver, name, first, node)
@@ -981,9 +983,31 @@ def _sorted(vm: Machine, frame: Frame, args: Arguments, node: ast.AST) -> Value:
     if value is None:
         return UNKNOWN
     spread = containers.iterate(vm, frame, value, node, "iter.call")
-    _compared(vm, _sort_keys(vm, frame, args, spread, node), node)
+    return _ordered(vm, frame, args, spread, node)
+
+
+def _ordered(vm: Machine, frame: Frame, args: Arguments, spread: Sequence, node: ast.AST) -> Sequence:
+    """The elements in their order, as far as that is known: where what is compared is."""
+    keys = _sort_keys(vm, frame, args, spread, node)
+    _compared(vm, keys, node)
+    reverse = args.keywords.get("reverse", FALSE)
+    if spread.kind != "set" and keys.rest is None and isinstance(reverse, Const) and args.extra_keywords is None:
+        with contextlib.suppress(TypeError, ValueError):
+            values = [_computed(key) for key in keys.items]
+            order = sorted(range(len(values)), key=values.__getitem__, reverse=bool(reverse.value))
+            return Sequence("list", [spread.items[position] for position in order])
     members = list(spread.members())
-    return Sequence("list", [], join_all(members)) if members else Sequence("list", [])
+    return Sequence("list", [], join_all(members), optional=spread.optional) if members else Sequence("list", [])
+
+
+def _computed(value: Value) -> Any:
+    """The Python object; raises ValueError where it is not known."""
+    if isinstance(value, Const) and not holds_proxy_text(value):
+        return value.value
+    if isinstance(value, Sequence) and value.kind in {"tuple", "list"} and value.rest is None:
+        items = [_computed(item) for item in value.items]
+        return tuple(items) if value.kind == "tuple" else items
+    raise ValueError
 
 
 def _sort_keys(vm: Machine, frame: Frame, args: Arguments, spread: Sequence, node: ast.AST) -> Sequence:

@@ -2999,3 +2999,29 @@ class TestTheModeThatIsSet:
         """
         init = "self.child = Child()\nself.other = Child()"
         check(tmp_path, forward("self.other.eval()\nreturn self.child(x)", init, extra=extra), "depends")
+
+
+class TestListsThatAreSorted:
+    @pytest.mark.parametrize(
+        "change",
+        [
+            "r = [3, 1, 2]\nr.sort()",
+            "r = [1, 3]\nr.sort(reverse=True)\nr.reverse()",
+            "r = [3, 1]\nr.sort(key=lambda v: v)",
+            "r = [2, 1]\nr.sort(key=lambda v: (0, -v), reverse=True)",
+            "r = [2, 1]\nlist.sort(r)",
+            "self.r.sort()\nr = self.r",
+            "r = sorted([3, 1])",
+        ],
+    )
+    def test_what_is_known_is_in_the_order_that_python_gives_it(self, tmp_path, change):
+        body = f"{change}\nif r[0] != 1:\n    return len(x)\nreturn len(x)  # error"
+        check(tmp_path, forward(body, "self.r = [3, 1]"), "fails")
+
+    def test_elements_are_in_the_order_of_their_keys(self, tmp_path):
+        body = "r = [(2, x), (1, None)]\nr.sort(key=lambda pair: pair[0])\nreturn x if r[0][1] is None else len(x)"
+        check(tmp_path, forward(body), "traces")
+
+    def test_the_order_of_what_is_not_known_is_not_known(self, tmp_path):
+        body = "r = [3, torch.cuda.device_count()]\nr.sort()\nreturn x if r[0] == 1 else len(x)  # maybe"
+        check(tmp_path, forward(body), "depends")
