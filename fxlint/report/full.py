@@ -15,6 +15,7 @@ from fxlint.findings import CALLED_AT, Confirmation, Finding, Location, ModuleRe
 from fxlint.project.notebook import of_cell
 from fxlint.report import Options
 from fxlint.report.edits import changes
+from fxlint.report.summary import standing
 from fxlint.report.text import check, failure, one_line, printable
 from fxlint.rewrite import fix_of
 
@@ -33,7 +34,7 @@ _MAX_TRACED = 2
 
 
 def render(report: Report, options: Options) -> str:
-    """Findings in order; then modules that fail though no finding says why; with ``show_graph`` every module.
+    """Findings in order; then modules that fail though no error says why; with ``show_graph`` every module.
 
     Paragraphs are wrapped to ``options.width`` cells, lines of code are not. The why of a rule stands at its first
     finding. A finding that the tracer refuted is kept to its first and its last word.
@@ -43,10 +44,11 @@ def render(report: Report, options: Options) -> str:
     for finding in report.findings:
         page.finding(finding, with_why=finding.code not in explained)
         explained.add(finding.code)
-    found = {module for finding in report.findings for module in finding.modules}
+    failures = (finding for finding in standing(report) if finding.severity == "error")
+    explained_modules = {module for finding in failures for module in finding.modules}
     for module in report.modules:
         name = f"{of_cell(module.root.path)[0]}::{module.root.qualname}"
-        unexplained = module.confirmed.verdict == "fails" and name not in found
+        unexplained = module.confirmed.verdict == "fails" and name not in explained_modules
         if options.show_graph or unexplained:
             page.module(module)
     return page.text()

@@ -134,6 +134,17 @@ def test_a_module_that_a_finding_explains_is_not_shown_again(options):
     assert "a.py:3: Net" not in render(Report(1, (failing,), (explained,)), options)
 
 
+@pytest.mark.parametrize(
+    "other",
+    [{"severity": "warning"}, {"confirmation": Confirmation("refuted", "nothing happened")}],
+    ids=["warning", "refuted"],
+)
+def test_what_says_nothing_of_a_failure_does_not_explain_it(options, other):
+    failing = module(Confirmed("fails", instance="Net()", error=Failure("KeyError", "0")))
+    beside = replace(finding(1, 1, 1, 2), modules=("a.py::Net",), **other)
+    assert "a.py:3: Net fails with Net(): KeyError: 0\n" in render(Report(1, (failing,), (beside,)), options)
+
+
 def test_a_status_is_told_once(options):
     def said(status, reason):
         one = replace(finding(1, 1, 1, 2), confirmation=Confirmation(status, reason))
