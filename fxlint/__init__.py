@@ -5,9 +5,23 @@ __version__ = "0.1.0"
 TYPE_CHECKING = False  # as typing has it, which a folder under lint may have a file of the name of
 if TYPE_CHECKING:
     from fxlint.api import check
+    from fxlint.config import ConfigError
     from fxlint.findings import Finding, Location, ModuleReport, Problem, Report, Suggestion
 
-__all__ = ["Finding", "Location", "ModuleReport", "Problem", "Report", "Suggestion", "__version__", "check"]
+_HOMES = {"check": "fxlint.api", "ConfigError": "fxlint.config"}
+"""Where what the package offers is, if not among the words of the findings."""
+
+__all__ = [
+    "ConfigError",
+    "Finding",
+    "Location",
+    "ModuleReport",
+    "Problem",
+    "Report",
+    "Suggestion",
+    "__version__",
+    "check",
+]
 
 
 def __getattr__(name: str) -> object:
@@ -16,4 +30,4 @@ def __getattr__(name: str) -> object:
         raise AttributeError(f"module 'fxlint' has no attribute '{name}'")
     from importlib import import_module
 
-    return getattr(import_module("fxlint.api" if name == "check" else "fxlint.findings"), name)
+    return getattr(import_module(_HOMES.get(name, "fxlint.findings")), name)

@@ -72,7 +72,7 @@ def check(
         A frozen Report. What could not be linted is among its ``problems``.
 
     Raises:
-        fxlint.config.ConfigError: for settings that cannot be used.
+        fxlint.ConfigError: for settings that cannot be used.
     """
     from fxlint.engine import run
     from fxlint.progress import unseen

@@ -7,6 +7,7 @@ imported only where it is used: ``fxlint --version`` answers at once.
 from __future__ import annotations
 
 import contextlib
+import difflib
 import gc
 import os
 import shutil
@@ -115,8 +116,16 @@ class _DefaultGroup(click.Group):
         own = {*self.commands, "--version", "-h", "--help"}
         nothing_yet = context.resilient_parsing and not arguments  # a shell completes the first word
         if not nothing_yet and (not arguments or arguments[0] not in own):
+            if arguments and not context.resilient_parsing:
+                self._check_no_slip(arguments[0])
             arguments = ["check", *arguments]
         return super().parse_args(context, arguments)
+
+    def _check_no_slip(self, word: str) -> None:
+        """Raise UsageError where a word is no path, and almost the name of a command."""
+        near = difflib.get_close_matches(word, self.commands, n=1, cutoff=0.75)
+        if near and not os.path.exists(word):  # noqa: PTH110  # never raises
+            raise click.UsageError(f"there is no command, file or folder '{word}'; did you mean '{near[0]}'?")
 
     def shell_complete(self, context: click.Context, incomplete: str) -> list[CompletionItem]:
         inner = check.make_context("check", [], parent=context, resilient_parsing=True)

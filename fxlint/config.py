@@ -366,10 +366,20 @@ def _inputs(value: object, _: Path) -> Mapping[str, str]:
     return MappingProxyType(found)
 
 
+CONSTANTS = ("None", "True", "False")
+"""Values of Python that somebody who writes them as a text does not mean as one; TOML has no None."""
+
+
 def _concrete_args(value: object, _: Path) -> Mapping[str, str]:
     found: dict[str, str] = {}
     for key, said in _by_class(value, "{'flag': True}"):
         if isinstance(said, dict):
+            for name, one in said.items():
+                if one in CONSTANTS:
+                    raise ValueError(
+                        f"gives '{key}' the text '{one}' for {name}; for the value write the expression "
+                        f"\"{{'{name}': {one}}}\" in place of the table"
+                    )
             said = repr(said)
         if not isinstance(said, str) or not _is_text(said):
             raise ValueError(f"must give '{key}' a table such as {{flag = true}}, or an expression for a dictionary")

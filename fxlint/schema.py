@@ -6,13 +6,14 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Final, get_args
 
-from fxlint.config import MAX_JOBS, MAX_SECONDS, MODULE, NAME, OBJECT, Confidence, Config, FailOn, toml
+from fxlint.config import CONSTANTS, MAX_JOBS, MAX_SECONDS, MODULE, NAME, OBJECT, Confidence, Config, FailOn, toml
 from fxlint.findings import Severity
 from fxlint.tracing import PRESETS
 
 _TEXT: Final[Mapping[str, Any]] = {"type": "string", "minLength": 1}
 _TEXTS: Final[Mapping[str, Any]] = {"type": "array", "items": _TEXT}
 _FLAG: Final[Mapping[str, Any]] = {"type": "boolean"}
+_VALUES: Final[Mapping[str, Any]] = {"type": "object", "additionalProperties": {"not": {"enum": [*CONSTANTS]}}}
 _CLASS: Final[Mapping[str, Any]] = {"pattern": "[^:]:.*[^:]"}
 """``package.module:Class`` or ``path.py::Class``."""
 
@@ -76,7 +77,7 @@ _KEYS: Final[Mapping[str, tuple[str, Mapping[str, Any]]]] = {
         {
             "type": "object",
             "propertyNames": _CLASS,
-            "additionalProperties": {"anyOf": [_TEXT, {"type": "object"}]},
+            "additionalProperties": {"anyOf": [_TEXT, _VALUES]},
         },
     ),
     "inputs": (
@@ -107,7 +108,7 @@ def _form(types: Mapping[str, Any]) -> str:
         return "table with " + ", ".join(f"`{key}`" for key in types["properties"])
     if types["type"] == "object":
         inner = types.get("additionalProperties")
-        return f"table of {_form(inner)}" if inner else "table"
+        return f"table of {_form(inner)}" if inner and "not" not in inner else "table"
     return _WORDS[types["type"]]
 
 

@@ -20,6 +20,9 @@ ALL: Final = "ALL"
 _EXACT: Final = 100
 """The weight of a selector that is a code or a name: more than that of any prefix."""
 
+_DIGITS: Final = str.maketrans("OIL", "011")
+"""The digits for which letters are taken."""
+
 
 @dataclass(frozen=True, slots=True)
 class Selection:
@@ -76,12 +79,14 @@ def meant(selector: str, rules: RuleSet) -> dict[str, int]:
 def near(word: str, rules: RuleSet) -> str:
     """The end of an error message on a word that means no rule: the rule that it is like.
 
-    A name is like another by its letters; codes are not, for the next number is another matter altogether.
+    A name is like another by its letters; codes are not, for the next number is another matter altogether, but for
+    letters that look like a digit.
     """
     upper, lower = word.upper(), word.lower().replace("_", "-")
     names = [rule.name for rule in rules]
     like = [
         *(rule.code for rule in rules if upper.startswith(rule.code)),
+        *(rule.code for rule in rules if upper.translate(_DIGITS).startswith(rule.code)),
         *difflib.get_close_matches(lower, names, n=1),
         *(name for name in names if lower and lower in name),
     ]

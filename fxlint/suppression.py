@@ -18,7 +18,7 @@ from fxlint.project.comments import Comment, comments, logical_lines
 from fxlint.project.notebook import of_cell
 from fxlint.project.source import UnreadableSource, read_text
 from fxlint.rules import RESERVED, RuleSet
-from fxlint.selection import Selection, meant
+from fxlint.selection import Selection, meant, near
 
 UNUSED: Final = "suppression.unused"
 """The event of a comment that silences nothing."""
@@ -195,17 +195,21 @@ def _unused(one: _Suppression, selection: Selection, rules: RuleSet) -> tuple[st
 
 
 def _finding(one: _Suppression, words: tuple[str, ...], rules: RuleSet) -> Finding:
+    """What is told of these words. A slip in one is for its author to mend: it is not removed without asking."""
     rule = rules.for_event(UNUSED)
     text = one.text if one.selectors is None or len(words) == len(one.selectors) else ", ".join(words)
+    unknown = [word for word in words if one.selectors is not None and not meant(word, rules)]
+    slips = "".join(f"; there is no rule '{word}'{near(word, rules)}" for word in unknown)
+    removal = Suggestion("rewrite", f"remove `{text}`", (_without(one, words),), safe=not unknown)
     return Finding(
         code=rule.code,
         rule=rule.name,
         severity=rule.severity_of(UNUSED),
         location=one.place,
-        message=rule.message.format(text=text, origin="", callee=""),
+        message=rule.message.format(text=text, origin="", callee="") + slips,
         event=UNUSED,
         confirmation=_NOT_TRACED,
-        suggestions=(Suggestion("rewrite", f"remove `{text}`", (_without(one, words),), safe=True),),
+        suggestions=(removal,),
     )
 
 

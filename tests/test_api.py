@@ -128,3 +128,10 @@ def test_two_packages_of_one_name_are_each_what_they_are():
     report = fxlint.check(["first", "second"], confirm=False)
     verdicts = {Path(module.root.path).parts[-3]: module.predicted.verdict for module in report.modules}
     assert verdicts == {"first": "traces", "second": "fails"}
+
+
+def test_what_is_raised_and_what_could_not_be_linted_need_nothing_else_imported():
+    with pytest.raises(fxlint.ConfigError):
+        fxlint.check(confirm=False, timeout=-1)
+    (problem,) = fxlint.check("nope", confirm=False).problems
+    assert (problem.path, problem.message) == ("nope", "no such file or folder")

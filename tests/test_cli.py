@@ -123,6 +123,16 @@ def test_check_is_the_default_command_and_here_the_default_path(stages, fxlint, 
     assert stages.paths == ("model.py",)
 
 
+def test_a_slip_in_the_name_of_a_command_is_told_as_such(stages, fxlint):
+    code, _, err = fxlint("chekc", ".")
+    assert (code, err.splitlines()[-1]) == (
+        2, "Error: there is no command, file or folder 'chekc'; did you mean 'check'?"
+    )  # fmt: skip
+    Path("rule2").mkdir()
+    Path("rule2/a.py").write_text("")
+    assert fxlint("rule2")[0] == 0
+
+
 def test_a_folder_that_is_called_check_needs_a_prefix(stages, fxlint):
     Path("check").mkdir()
     Path("check/a.py").write_text("")

@@ -250,6 +250,7 @@ def test_the_schema_has_every_key_and_takes_the_documented_example(validator):
         "instances = {'a:Net' = []}",
         "inputs = {'a:Net' = ['(x,)']}",
         "concrete-args = {'a:Net' = true}",
+        "concrete-args = {'a:Net' = {mask = 'None'}}",
         "tracer = {leaf-module = []}",
         "tracer = {leaf-modules = 'a:B'}",
         "tracer = {leaf-modules = ['a b']}",

@@ -6,7 +6,7 @@ import pytest
 
 from fxlint.config import Config
 from fxlint.findings import Confirmation, Finding, Location
-from fxlint.rewrite import changed
+from fxlint.rewrite import changed, fix_of
 from fxlint.rules import load_rules
 from fxlint.selection import selection
 from fxlint.suppression import Silenced, silenced, with_noqa
@@ -120,10 +120,9 @@ def test_a_comment_for_the_file_may_stand_anywhere_in_it():
     [
         ("# noqa: FX120", "# noqa: FX120"),
         ("# noqa: FX120, E501", "FX120"),
-        ("# noqa: FX999", "# noqa: FX999"),
         ("# fxlint: ignore", "# fxlint: ignore"),
         ("# fxlint: ignore[FX120, FX101]", "# fxlint: ignore[FX120, FX101]"),
-        ("# fxlint: ignore[no-such-rule] why", "# fxlint: ignore[no-such-rule] why"),
+        ("# fxlint: ignore[len-of-traced] why", "# fxlint: ignore[len-of-traced] why"),
     ],
 )
 def test_a_comment_that_silences_nothing_is_a_finding(comment, text):
@@ -170,6 +169,20 @@ def test_while_nothing_is_traced_it_is_an_info_for_the_tracer_finds_more():
 def test_what_is_unused_can_be_removed(row, without):
     (unused,) = silence(f"{row}\ny = 2\n").findings
     assert changed(unused.suggestions[0].edits)["a.py"].decode() == f"{without}\ny = 2\n"
+
+
+@pytest.mark.parametrize(
+    ("comment", "said"),
+    [
+        ("# fxlint: ignore[FX12O]", "there is no rule 'FX12O'; did you mean 'FX120'?"),
+        ("# fxlint: ignore[len-of-trace]", "there is no rule 'len-of-trace'; did you mean 'len-of-traced'?"),
+        ("# noqa: FX999", "there is no rule 'FX999'; `fxlint rules` lists them"),
+    ],
+)
+def test_a_word_that_means_no_rule_is_told_and_left_to_its_author(comment, said):
+    (unused,) = silence(f"x = 1  {comment}\n").findings
+    assert unused.message == f"`{comment}` suppresses no finding; {said}"
+    assert fix_of(unused, unsafe=False) is None
 
 
 def test_a_line_that_holds_nothing_else_goes_as_a_whole():
