@@ -2786,6 +2786,56 @@ class TestContainersThatOtherCodeChanges:
         check(tmp_path, forward(body, extra="DONE = False"), "traces")
 
 
+class TestWhatFunctionsGivenAwayAssign:
+    """A function that code which is not interpreted gets may have been called: what it assigns is not known then."""
+
+    START = "t = threading.Thread(target=work)\nt.start()\nt.join()\nreturn x if {test} else len(x)"
+
+    def certain(self, tmp_path, body, init="", extra=""):
+        path = tmp_path / "model.py"
+        path.write_text(HEADER + forward(body, init, extra="import contextlib, re, threading\n" + extra))
+        prediction = predict([str(path)], RULES, [tmp_path])
+        assert not prediction.problems
+        return [finding for finding in prediction.findings if finding.certainty == "always" and finding.severity == "error"]
+
+    @pytest.mark.parametrize(
+        ("define", "test"),
+        [
+            ("n = 0\ndef work():\n    nonlocal n\n    n = 2", "n == 2"),
+            ("n = 0\ndef inner():\n    nonlocal n\n    n = 2\ndef work():\n    inner()", "n == 2"),
+            ("def work():\n    global N\n    N = 2", "N == 2"),
+            ("def work():\n    self.n = 2", "self.n == 2"),
+            ("def work():\n    self.kept.append(1)", "self.kept"),
+            ("def work():\n    setattr(self, 'n', 2)", "self.n == 2"),
+            ("def work():\n    Count.n += 2", "Count.n == 2"),
+            ("count = Count()\ncount.m = 0\nwork = count.work", "count.m == 2"),
+            ("count = Count()\ncount.m = 0\nwork = lambda: count.work()", "count.m == 2"),
+            ("count = Count()\ncount.m = 0\nwork = count", "count.m == 2"),
+        ],
+    )
+    def test_it_is_no_reason_for_an_error(self, tmp_path, define, test):
+        extra = "N = 0\nclass Count:\n    n = 0\n    def work(self):\n        self.m = 2\n    __call__ = work\n"
+        init = "self.n = 0\nself.kept = []"
+        assert not self.certain(tmp_path, f"{define}\n{self.START.format(test=test)}", init, extra)
+
+    @pytest.mark.parametrize(
+        "call",
+        [
+            "re.sub('a', lambda m: setattr(self, 'seen', 1) or '', 'a')",
+            "torch.utils._pytree.tree_map(work, [1])",
+            "with contextlib.ExitStack() as stack:\n    stack.callback(work)",
+        ],
+    )
+    def test_whoever_calls_it(self, tmp_path, call):
+        body = f"def work(v=None):\n    self.seen = 1\n{call}\nreturn x if self.seen else len(x)"
+        assert not self.certain(tmp_path, body, "self.seen = None")
+
+    @pytest.mark.parametrize("define", ["def work():\n    n = 2", "def work():\n    return self.n + self.m"])
+    def test_what_it_does_not_assign_is_as_it_was(self, tmp_path, define):
+        body = f"n = 0\n{define}\n{self.START.format(test='n == 2 or self.n == 2')}"
+        assert self.certain(tmp_path, body, "self.n = 0\nself.m = 1")
+
+
 class TestFunctionsOfTheModuleOperator:
     @pytest.mark.parametrize(
         "body",
