@@ -245,7 +245,8 @@ def server() -> Server:
 
 def _actions(finding: Finding, told: lsp.Diagnostic, places: Places) -> Iterator[lsp.CodeAction]:
     """Each suggestion that is an edit and was not seen to spoil the module, and a comment that silences the finding."""
-    edits = [one for one in finding.suggestions if one.edits and not (one.checked and one.checked.equal_outputs is False)]
+    tried = [one for one in finding.suggestions if one.checked is None or one.checked.equal_outputs is not False]
+    edits = [one for one in tried if one.edits]
     silence = Suggestion("rewrite", f"silence {finding.code} on this line", with_noqa([finding]))
     for suggestion in (*edits, silence):
         yield lsp.CodeAction(

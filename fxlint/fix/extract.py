@@ -7,6 +7,8 @@ import textwrap
 from collections.abc import Iterator, Sequence
 
 from fxlint.findings import Edit, Suggestion
+from fxlint.fix.effects import changed
+from fxlint.fix.facts import FunctionFacts
 from fxlint.fix.site import Site
 from fxlint.fix.source import Source, first_line, unindented
 from fxlint.project.tree import walk
@@ -83,7 +85,7 @@ def item(site: Site) -> Iterator[Suggestion]:
     if function is None or len(targets) != 1 or not isinstance(base, ast.Name) or not site.source.indent(statement):
         return
     try:
-        move = _Move(site.source, function, [statement])
+        move = _Move(site.source, function, [statement], returned=base.id)
         names = move.arguments()
     except _CannotMoveError:
         return
@@ -144,7 +146,7 @@ def _block(site: Site, function: ast.FunctionDef, owner: ast.stmt) -> Suggestion
         raise _CannotMoveError
     move = _Move(source, function, statements)
     stored = dict.fromkeys(name.id for name in _stores(owner))
-    written = [] if returns else [name for name in stored if facts.is_read_outside(name, owner)]
+    written = [] if returns else [name for name in stored if _lives_on(source, facts, name, owner)]
     if not returns and not written:
         raise _CannotMoveError
     before = {name for name in written if facts.is_bound_before(name, owner.lineno)}
@@ -182,9 +184,14 @@ def _suggestion(site: Site, name: str, parameters: list[str], body: str, edit: E
 
 
 class _Move:
-    """Code on its way into another function: what it reads becomes a parameter there."""
+    """Code on its way into another function: what it reads becomes a parameter there.
 
-    def __init__(self, source: Source, function: ast.FunctionDef, nodes: Sequence[ast.AST]) -> None:
+    It must not change what it is given, but for what the function gives back under the name ``returned``.
+    """
+
+    def __init__(
+        self, source: Source, function: ast.FunctionDef, nodes: Sequence[ast.AST], returned: str | None = None
+    ) -> None:
         self._source = source
         self._facts = source.facts(function)
         self._inside = [node for root in nodes for node in walk(root)]
@@ -194,6 +201,8 @@ class _Move:
             raise _CannotMoveError
         self._attributes = {node: self._attribute(node) for node in self._inside if self._is_owner(node)}
         if any(source.is_misplaced(node) for node in self._attributes.values()):
+            raise _CannotMoveError
+        if any(name == self._owner or self._facts.is_local(name) for name in changed(nodes) - {returned}):
             raise _CannotMoveError
 
     def _is_owner(self, node: ast.AST) -> bool:
@@ -278,6 +287,20 @@ def _spans_lines(node: ast.AST) -> bool:
 
 def _stores(node: ast.AST) -> list[ast.Name]:
     return [name for name in walk(node) if isinstance(name, ast.Name) and isinstance(name.ctx, ast.Store)]
+
+
+def _lives_on(source: Source, facts: FunctionFacts, name: str, owner: ast.stmt) -> bool:
+    """Whether something reads the name after the statement: below it, in another round of a loop, in a function."""
+    loops = [node for node in source.around(owner) if isinstance(node, (ast.For, ast.While))]
+    for load in facts.loads.get(name, ()):
+        around = list(source.around(load))
+        if owner not in around and (
+            load.lineno > owner.lineno
+            or source.function(load) is not facts.function
+            or any(loop in around for loop in loops)
+        ):
+            return True
+    return False
 
 
 def _always_written(owner: ast.stmt, name: str) -> bool:

@@ -80,12 +80,6 @@ class FunctionFacts:
         """Whether a name is a parameter, or bound above a line."""
         return name in self.parameters or (name in self.stores and self.stores[name][0].lineno < line)
 
-    def is_read_outside(self, name: str, statement: ast.stmt) -> bool:
-        """Whether the function reads a name before or after a statement."""
-        loads = self.loads.get(name)
-        end = (statement.end_lineno or 0, statement.end_col_offset or 0)
-        return loads is not None and (_position(loads[0]) < _position(statement) or _position(loads[-1]) >= end)
-
 
 class ClassFacts:
     """The assignments and attributes in a class, or in a file as a whole."""

@@ -376,6 +376,42 @@ class TestMoved:
         made = suggested(net(body, init="self.fc = nn.Linear(2, 2)") + "\n    def scale(self, x):\n        return x\n")
         assert not any("compute_" in text for text in made.rewrites("bool.if"))
 
+    @pytest.mark.parametrize(
+        "change",
+        [
+            "seen.append(x)",
+            "seen[-1].extend([x])",
+            "seen.setdefault(1, []).append(x)",
+            "x = x + seen.pop()",
+            "seen[0] = x",
+            "seen[0] += x",
+            "seen.total = x",
+            "del seen[0]",
+            "fill(x, seen)",
+            "last = seen[-1]\n    last.append(x)",
+            "for one in seen:\n        one.append(x)",
+            "self.seen[0] = x",
+        ],
+    )
+    @pytest.mark.parametrize("owner", ["while x.sum() > 9", "if x.sum() > 9"])
+    def test_code_that_changes_what_it_is_given_stays_for_a_node_would_change_a_copy(self, suggested, owner, change):
+        made = suggested(net(f"seen = make()\n{owner}:\n    x = x * 2\n    {change}\nreturn x, seen"))
+        events = {finding.event for finding in made.prediction.findings} & {"bool.if", "bool.while"}
+        assert events
+        assert not any("compute_" in text for event in events for text in made.rewrites(event))
+
+    def test_what_it_makes_itself_it_may_change_and_tensors_in_place(self, suggested):
+        body = "while x.sum() > 9:\n    parts = []\n    parts.append(x)\n    x.mul_(2)\n    x = parts[0]\nreturn x"
+        assert "x = compute_x(x)" in suggested(net(body)).rewrites("bool.while")[0]
+
+    def test_what_nobody_reads_afterwards_is_not_given_back(self, suggested):
+        body = "for k in (1, 2):\n    x = x + k\nwhile x.sum() > 9:\n    k = 2\n    x = x * k\nreturn x"
+        assert "        x = compute_x(x, k)\n" in suggested(net(body)).rewrites("bool.while")[0]
+
+    def test_what_the_next_round_of_a_loop_reads_is(self, suggested):
+        body = "k = 1\nfor i in (1, 2):\n    x = x + k\n    if x.sum() > 9:\n        k = 2\nreturn x"
+        assert "        k = compute_k(x, k)\n" in suggested(net(body)).rewrites("bool.if")[-1]
+
     def test_a_target_of_an_assignment_stays(self, suggested):
         made = suggested(net("sizes = [1, 2]\nsizes[x.dim()] = 3\nreturn x, sizes"))
         assert made.of("index.subscript")
