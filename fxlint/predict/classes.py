@@ -18,6 +18,7 @@ from fxlint.predict.values import (
     SHARED,
     UNKNOWN,
     Attributes,
+    Bound,
     Class,
     Const,
     Decorated,
@@ -440,6 +441,10 @@ def initialise(vm: Machine, frame: Frame, created: Instance, args: Arguments, no
         wrapped = init.wrapped if isinstance(init, Function) else None
         if isinstance(wrapped, Function) and not created.attributes:  # the wrapper calls it in a way that is not seen
             calls.call(vm, frame, wrapped, args.after(created), node)
+        return
+    if created.children is not None:
+        kind = "list" if isinstance(created.children, Sequence) else "dict"
+        calls.call(vm, frame, Bound(External(f"builtins.{kind}.__init__"), created), args, node)
         return
     for base in created.cls.mro:
         if isinstance(base, External) and vm.facts.has_attribute(base.name, "__init__"):

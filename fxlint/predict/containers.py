@@ -248,7 +248,8 @@ def _set_slice(vm: Machine, container: Sequence, key: Slice, value: Value, node:
         items = list(container.items)
         with contextlib.suppress(TypeError, ValueError):
             items[slice(*(part.value for part in key.parts() if isinstance(part, Const)))] = more.items
-            vm.heap.refill(container, items, None)
+            told_apart = concatenated(Sequence("list", []), Sequence("list", items))
+            vm.heap.refill(container, told_apart.items, told_apart.rest)
     else:
         vm.heap.refill(container, [], join_all([*container.members(), *more.members()]))
 
@@ -270,6 +271,17 @@ def _within(container: Sequence, key: Value) -> bool:
 def delete_item(vm: Machine, frame: Frame, container: Value, key: Value, node: ast.AST) -> None:
     if isinstance(container, Traced):
         vm.event("setitem.delete", node, origin=container.origin, exception="TypeError")
+    elif isinstance(container, Instance):
+        method = classes.find(vm, container.cls, "__delitem__")
+        if isinstance(method, Function):
+            calls.invoke(vm, frame, method, [container, key], node)
+        elif container.children is not None:
+            delete_item(vm, frame, container.children, key, node)
+    elif isinstance(container, Sequence) and container.rest is None and _within(container, key):
+        assert isinstance(key, Const)
+        left = list(container.items)
+        del left[key.value]
+        vm.heap.refill(container, left, None)
     elif isinstance(container, Mapping) and key_of(key) is not None:
         items = dict(container.items)
         items.pop(_key(key), None)

@@ -12,6 +12,7 @@ import builtins
 import contextlib
 import string
 from collections.abc import Callable
+from collections.abc import Mapping as Mappings
 from functools import partial
 from typing import Any, Final, Literal
 
@@ -93,7 +94,12 @@ _GENERATORS: Final = {
     "numpy.random.default_rng": "numpy.random.Generator",
 }
 """What makes an object that draws random numbers, and its class."""
-_CONTAINERS: Final = frozenset(f"builtins.{name}" for name in ("list", "tuple", "set", "dict"))
+_CONTAINERS: Final = frozenset(
+    "builtins.list builtins.tuple builtins.set builtins.dict collections.deque collections.OrderedDict "
+    "collections.defaultdict collections.UserList collections.UserDict".split()
+)
+_READERS: Final = frozenset(name for kind in (tuple, frozenset, Mappings) for name in dir(kind) if name != "__init__")
+"""The methods that leave a container as it is: those that containers have which nothing changes."""
 RETURNED: Final = "fxlint.returned"  # a function that a library function has returned; its expression says which
 INNER: Final = "function"  # what that one was made from, and calls
 
@@ -121,8 +127,11 @@ def call(vm: Machine, frame: Frame, callee: External, args: Arguments, node: ast
         vm.note("math.recorded", node, origin=_origin(args), callee=name)
         return vm.traced(node, first_traced(args))
     owner, _, method_name = name.rpartition(".")
-    if owner in _CONTAINERS and args.positional and isinstance(args.positional[0], (Sequence, Mapping)):
-        return method(vm, frame, args.positional[0], method_name, args.without_first(), node)
+    receiver = args.positional[0] if args.positional and owner in _CONTAINERS else None
+    if isinstance(receiver, (Sequence, Mapping)):
+        return method(vm, frame, receiver, method_name, args.without_first(), node)
+    if isinstance(receiver, Instance) and receiver.children is not None:
+        return _object_method(vm, frame, receiver, owner, method_name, args.without_first(), node)
     result = measured(vm, name, args, node, patched=callee.patched)
     escapes.given(vm, args.values(), name)
     return result
@@ -561,6 +570,8 @@ def _sequence_method(vm: Machine, frame: Frame, receiver: Sequence, name: str, a
     if name == "reverse":
         if receiver.rest is None:
             vm.heap.refill(receiver, receiver.items[::-1], None)
+        else:
+            vm.heap.refill(receiver, [], join_all(receiver.members()))
         return NONE
     if name == "copy":
         return Sequence(receiver.kind, list(receiver.items), receiver.rest)
@@ -586,7 +597,30 @@ def _sequence_method(vm: Machine, frame: Frame, receiver: Sequence, name: str, a
         return containers.sequence_item(vm, receiver, first, node)
     if name in {"union", "intersection", "difference"}:
         return Sequence("set", [], UNKNOWN)
-    return MAYBE if args.may_hold_traced() else UNKNOWN
+    return _operator_method(vm, frame, receiver, name, args, node)
+
+
+def _operator_method(vm: Machine, frame: Frame, receiver: Sequence, name: str, args: Arguments, node: ast.AST) -> Value:
+    """The methods that statements call. After others that change the sequence it may hold anything."""
+    first = args.get(0, "")
+    if name in {"__iadd__", "__ior__"} and first is not None:
+        extend(vm, frame, receiver, first, node)
+        return receiver
+    if name == "__imul__" and first is not None:
+        repeated = containers.combine(ast.Mult(), receiver, first)
+        if isinstance(repeated, Sequence):
+            vm.heap.refill(receiver, repeated.items, repeated.rest)
+        return receiver
+    if name == "__setitem__" and len(args.positional) == 2:
+        containers.set_item(vm, frame, receiver, args.positional[0], args.positional[1], node)
+        return NONE
+    if name == "__delitem__" and first is not None:
+        containers.delete_item(vm, frame, receiver, first, node)
+        return NONE
+    result = MAYBE if args.may_hold_traced() else UNKNOWN
+    if receiver.kind != "tuple" and name not in _READERS:
+        vm.heap.refill(receiver, [], join_all([*receiver.members(), result]))
+    return result
 
 
 def _search(vm: Machine, receiver: Sequence, name: str, wanted: Value, node: ast.AST) -> Value:
@@ -635,7 +669,7 @@ def _mapping_method(vm: Machine, frame: Frame, receiver: Mapping, name: str, arg
         return Sequence("list", [pair[1] for pair in receiver.items.values()], rest)
     if name in {"get", "pop", "setdefault"} and first is not None:
         return _lookup(vm, frame, receiver, name, first, args, node)
-    if name == "update":
+    if name in {"update", "__ior__"}:
         result = Mapping(dict(receiver.items), rest)
         if first is not None:
             if isinstance(first, Traced):
@@ -648,7 +682,7 @@ def _mapping_method(vm: Machine, frame: Frame, receiver: Mapping, name: str, arg
         for value in args.keywords.values():
             silent.put(vm, receiver, value, node)
         vm.heap.refill(receiver, result.items, result.rest)
-        return NONE
+        return NONE if name == "update" else receiver
     if name == "copy":
         return Mapping(dict(receiver.items), rest)
     if name == "clear":
@@ -659,9 +693,43 @@ def _mapping_method(vm: Machine, frame: Frame, receiver: Mapping, name: str, arg
     if name == "__setitem__" and len(args.positional) == 2:
         containers.set_item(vm, frame, receiver, args.positional[0], args.positional[1], node)
         return NONE
+    if name == "__delitem__" and first is not None:
+        containers.delete_item(vm, frame, receiver, first, node)
+        return NONE
+    if name == "popitem" and rest is None:
+        return _pop_item(vm, receiver, args.get(0, "last") or TRUE, node)
+    if name == "move_to_end" and first is not None and key_of(first) in receiver.items:
+        _move_to_end(vm, receiver, first, args.get(1, "last") or TRUE)
+        return NONE
     if name == "__contains__" and first is not None:
         return decide.member(vm, frame, first, receiver, node)
-    return MAYBE if args.may_hold_traced() else UNKNOWN
+    answer_ = MAYBE if args.may_hold_traced() else UNKNOWN
+    if name not in _READERS:
+        vm.heap.refill(receiver, {}, join_all([*receiver.entries(), answer_]))
+    return answer_
+
+
+def _pop_item(vm: Machine, receiver: Mapping, last: Value, node: ast.AST) -> Value:
+    if not receiver.items:
+        vm.event("raise.type", node, exception="KeyError")
+        return UNKNOWN
+    if not isinstance(last, Const):
+        vm.heap.refill(receiver, {}, join_all(receiver.entries()))
+        return Sequence("tuple", [UNKNOWN, join_all(receiver.entries())])
+    items = dict(receiver.items)
+    key, value = items.pop(list(items)[-1 if last.value else 0])
+    vm.heap.refill(receiver, items, None)
+    return Sequence("tuple", [key, value])
+
+
+def _move_to_end(vm: Machine, receiver: Mapping, key: Value, last: Value) -> None:
+    known = key_of(key)
+    items = {known: receiver.items[known]} if known is not None else {}
+    others = {other: pair for other, pair in receiver.items.items() if other != known}
+    if isinstance(last, Const):
+        vm.heap.refill(receiver, {**others, **items} if last.value else {**items, **others}, receiver.rest)
+    else:
+        vm.heap.refill(receiver, {}, join_all(receiver.entries()))
 
 
 def _globals_method(vm: Machine, receiver: Globals, name: str, args: Arguments) -> Value:
@@ -1483,6 +1551,13 @@ def _set_item(vm: Machine, frame: Frame, args: Arguments, node: ast.AST) -> Valu
     return NONE
 
 
+def _slice(vm: Machine, frame: Frame, args: Arguments, node: ast.AST) -> Value:
+    if args.extra is not None or not 1 <= len(args.positional) <= 3:
+        return UNKNOWN
+    bounds = args.positional if len(args.positional) > 1 else [NONE, *args.positional]
+    return Slice(bounds[0], bounds[1], bounds[2] if len(bounds) > 2 else NONE)
+
+
 def _exec(vm: Machine, frame: Frame, args: Arguments, node: ast.AST) -> Value:
     escapes.given(vm, args.values())
     return NONE
@@ -1611,6 +1686,7 @@ _MODELS: Final[dict[str, Model]] = {
     **{name: _object(name) for name in _CONTEXTS},
     **dict.fromkeys(RETURN_THEIR_MODULE, _same_module),
     "builtins.exec": _exec,
+    "builtins.slice": _slice,
     "operator.not_": _not,
     "operator.truth": _bool,
     "operator.index": _index,

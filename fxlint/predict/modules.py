@@ -351,6 +351,8 @@ def _container_method(vm: Machine, frame: Frame, module: Instance, name: str, ar
         for child in value.members() if isinstance(value, Sequence) else [value]:
             classes.register(child)
     kind = "list" if isinstance(module.children, Sequence) else "dict"
+    if not hasattr(list if kind == "list" else dict, name):
+        return MAYBE if args.may_hold_traced() else UNKNOWN  # a method of every module
     bound = Bound(External(f"builtins.{kind}.{name}"), module.children)
     result = calls.call(vm, frame, bound, args, node)
     return module if name in {"append", "extend", "insert"} else result

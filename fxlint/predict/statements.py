@@ -9,6 +9,7 @@ from functools import partial
 from typing import Any, Final
 
 from fxlint.predict import aliases, attributes, calls, classes, containers, decide, evaluate, library, names, silent
+from fxlint.predict.arguments import Arguments
 from fxlint.predict.machine import Handler, Machine, PathEnd, Unwind
 from fxlint.predict.scopes import Exit, Frame, Loop
 from fxlint.predict.values import (
@@ -22,8 +23,10 @@ from fxlint.predict.values import (
     Mapping,
     Sequence,
     Traced,
+    Unknown,
     Value,
     holds_traced,
+    may_be_traced,
     parts_of,
 )
 from fxlint.project.source import SourceFile
@@ -103,13 +106,9 @@ def _augmented(vm: Machine, frame: Frame, node: ast.AugAssign) -> bool:
         return True
     old = evaluate.expression(vm, frame, node.target)
     right = evaluate.expression(vm, frame, node.value)
-    if (
-        isinstance(old, Sequence)
-        and old.kind == "list"
-        and isinstance(node.op, ast.Add)
-        and not isinstance(right, Traced)
-    ):
-        library.extend(vm, frame, old, right, node)
+    if isinstance(old, (Sequence, Mapping)) and _is_changed(old, node.op, right):
+        name = evaluate.OPERATORS[type(node.op)].strip("_")
+        library.method(vm, frame, old, f"__i{name}__", Arguments([right]), node)
         return True
     if isinstance(old, Instance) and _in_place(vm, frame, old, right, node):
         return True
@@ -117,6 +116,22 @@ def _augmented(vm: Machine, frame: Frame, node: ast.AugAssign) -> bool:
     aliases.in_place(vm, frame, node, old)
     containers.assign(vm, frame, node.target, evaluate.binary(vm, frame, node.op, old, right, node))
     return True
+
+
+_CHANGED: Final[dict[str, tuple[type[ast.operator], ...]]] = {
+    "list": (ast.Add, ast.Mult),
+    "set": (ast.BitOr, ast.BitAnd, ast.Sub, ast.BitXor),
+    "dict": (ast.BitOr,),
+}
+
+
+def _is_changed(old: Sequence | Mapping, op: ast.operator, right: Value) -> bool:
+    """Whether the augmented assignment changes the container: the operator of a Proxy or a tensor comes first."""
+    if isinstance(op, ast.Mult) and not isinstance(right, (Const, Unknown)):
+        return False
+    if isinstance(right, Traced) or (may_be_traced(right) and not isinstance(op, ast.Add)):
+        return False
+    return isinstance(op, _CHANGED.get("dict" if isinstance(old, Mapping) else old.kind, ()))
 
 
 def _in_place(vm: Machine, frame: Frame, old: Instance, right: Value, node: ast.AugAssign) -> bool:

@@ -1511,7 +1511,7 @@ def test_a_root_after_one_that_took_all_steps_is_found(tmp_path, monkeypatch):
     assert verdicts == ["unknown", "fails"]
 
 
-@pytest.mark.parametrize("doubles", ["s = [*s, *s]", "s.extend(s)", "s += s", "s = s + s"])
+@pytest.mark.parametrize("doubles", ["s = [*s, *s]", "s.extend(s)", "s += s", "s = s + s", "s[0:0] = s"])
 def test_of_very_many_items_the_last_are_not_told_apart_for_lists_may_double_in_a_loop(tmp_path, monkeypatch, doubles):
     body = f"s = [1, 2]\n{doubles}\nreturn x if s[3] == 2 else len(x){{}}"
     check(tmp_path, forward(body.format("")), "traces")
@@ -3075,3 +3075,49 @@ class TestListsThatAreSorted:
     def test_the_order_of_what_is_not_known_is_not_known(self, tmp_path):
         body = "r = [3, torch.cuda.device_count()]\nr.sort()\nreturn x if r[0] == 1 else len(x)  # maybe"
         check(tmp_path, forward(body), "depends")
+
+
+class TestMethodsThatChangeContainers:
+    @pytest.mark.parametrize(
+        "change",
+        [
+            "r = [1]\nr.__setitem__(0, 2)\nr.__iadd__([3])",
+            "r = [1, 2, 3]\nr.__delitem__(0)",
+            "r = [1, 2, 3]\ndel r[0]",
+            "q = r = [2]\nq *= 2\nr[1] = 3",
+            "r = [2]\nr[slice(1, None)] = [3]",
+            "r = [0, 2, 3]\nr = operator.getitem(r, slice(1, 3))",
+            "q = r = {}\nq |= {0: 2}\nr.__ior__({1: 3})",
+            "r = {0: 2, 1: 4}\nr.popitem()\nr.setdefault(1, 3)",
+            "r = collections.OrderedDict({1: 4, 0: 2})\nr.popitem(last=False)\nr.setdefault(1, 3)",
+            "r = [1]\ncollections.deque.append(r, 2)\ndel r[0]\nr.append(3)",
+            "r = Texts([2])\nlist.append(r, 3)",
+            "r = Named()\nr[0] = 1\nr[1] = 2",
+        ],
+    )
+    def test_do_what_python_does(self, tmp_path, change):
+        extra = "import collections, operator\nclass Texts(list): pass\nclass Named(dict):\n"
+        extra += "    def __setitem__(self, key, value): dict.__setitem__(self, key, value + 1)\n"
+        body = f"{change}\nif r[0] != 2 or r[1] != 3:\n    return len(x)\nreturn len(x)  # error"
+        check(tmp_path, forward(body, extra=extra), "fails")
+
+    def test_an_entry_is_moved_to_the_end(self, tmp_path):
+        body = "r = collections.OrderedDict(a=1, b=2, c=3)\nr.move_to_end('a')\nr.move_to_end('c', last=False)\n"
+        body += "return x if list(r) == ['c', 'b', 'a'] else len(x)"
+        check(tmp_path, forward(body, extra="import collections"), "traces")
+
+    def test_what_is_taken_out_is_the_last_entry(self, tmp_path):
+        check(tmp_path, forward("key, value = {'a': x}.popitem()\nreturn value if key == 'a' else len(x)"), "traces")
+
+    @pytest.mark.parametrize("change", ["r.rotate(1)", "r.__reversed__()\nr.__init__([2])", "r.frobnicate()"])
+    def test_after_one_that_is_not_followed_it_may_hold_anything(self, tmp_path, change):
+        body = f"r = collections.deque([1, 2])\n{change}\nreturn x if r[0] == 2 else len(x)  # maybe"
+        check(tmp_path, forward(body, extra="import collections"), "depends")
+
+    def test_what_only_reads_it_leaves_it_as_it_is(self, tmp_path):
+        body = "r = [1, 2]\nr.__repr__()\nr.__contains__(1)\nreturn x if r[0] == 1 else len(x)"
+        check(tmp_path, forward(body), "traces")
+
+    def test_methods_of_every_module_leave_a_list_of_layers_as_it_is(self, tmp_path):
+        init = "self.layers = nn.ModuleList([nn.ReLU()])\nself.layers.half().to('cpu')"
+        check(tmp_path, forward("x = self.layers[0](x)\nreturn len(x)  # error", init), "fails")
