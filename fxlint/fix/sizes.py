@@ -55,16 +55,16 @@ def _number(site: Site, call: ast.Call) -> Code | None:
     value = sole_argument(call)
     if value is None or not isinstance(call.func, ast.Name):
         return None
-    function = call.func.id
-    operator = value.op if isinstance(value, ast.BinOp) else None
-    is_integer = _is_size(value) or (function == "int" and isinstance(operator, ast.FloorDiv))
-    if is_integer and function != "float":
+    is_quotient = isinstance(value, ast.BinOp) and isinstance(value.op, ast.Div)
+    if call.func.id == "float":
+        return site.code(value) if is_quotient else Code(f"{site.code(value).atom} * 1.0", PRODUCT)
+    if _is_size(value):
         return site.code(value)
-    if function == "int" and isinstance(value, ast.BinOp) and isinstance(value.op, ast.Div):
-        return Code(f"{site.code(value.left).within(PRODUCT)} // {site.code(value.right).within(PRODUCT + 1)}", PRODUCT)
-    if function == "float":
-        return site.code(value) if isinstance(operator, ast.Div) else Code(f"{site.code(value).atom} * 1.0", PRODUCT)
-    return None
+    if call.func.id != "int" or not isinstance(value, ast.BinOp) or not isinstance(value.op, (ast.Div, ast.FloorDiv)):
+        return None
+    if not _is_integer(site, value.left) or not _is_integer(site, value.right):
+        return None  # of a float, `//` makes a float
+    return Code(f"{site.code(value.left).within(PRODUCT)} // {site.code(value.right).within(PRODUCT + 1)}", PRODUCT)
 
 
 def _is_size(value: ast.expr) -> bool:

@@ -163,6 +163,16 @@ def test_a_number_that_is_formatted_stays_and_the_text_moves(suggested, text):
 
 
 @pytest.mark.parametrize(
+    "number",
+    ["x.shape[0] / (4 / 2)", "x.shape[0] // 2.0", "x.shape[0] / self.m", "x.shape[0] / n", "x.shape[0] * 0.5 / 2"],
+)
+def test_the_conversion_stays_where_a_part_of_the_quotient_may_be_a_float(suggested, number):
+    rewrites = suggested(net(f"return x[: int({number})]", "x, n: float", init="self.m = 2")).rewrites("int.call")
+    assert rewrites
+    assert all(f"int({number.replace('self.m', 'm')})" in text for text in rewrites)
+
+
+@pytest.mark.parametrize(
     ("message", "said"),
     [
         ("'two'", '"two"'),
