@@ -441,19 +441,49 @@ def _equality(vm: Machine, left: Value, right: Value) -> bool | None:
     return None
 
 
-def compared_in_search(items: list[Value], wanted: Value, through: bool = False) -> Traced | None:
-    """The Proxy whose comparison ``in``, ``index`` and ``remove`` need the truth of: up to the object that is searched.
+@dataclass(frozen=True, slots=True)
+class Search:
+    """How far ``in``, ``index``, ``remove`` and ``count`` get in a list.
 
-    That one is found by its identity. ``through``: all elements are looked at, as ``count`` does.
+    ``position`` is where the object is found. ``compared`` is the Proxy whose comparison they need the truth of;
+    ``certain``: they get as far as that.
     """
-    for item in items:
-        if item is not wanted:
-            for traced in (item, wanted):
-                if isinstance(traced, Traced):
-                    return traced
-        elif not through:
-            return None
-    return None
+
+    position: int | None = None
+    compared: Traced | None = None
+    certain: bool = True
+
+    def tell(self, vm: Machine, kind: str, node: ast.AST, callee: str = "") -> None:
+        """The event, if there is a Proxy to compare."""
+        compared = self.compared
+        if compared is None:
+            return
+
+        def happens() -> bool:
+            vm.event(kind, node, origin=compared.origin, callee=callee)
+            return True
+
+        if self.certain:
+            happens()
+        else:
+            vm.fork(node, happens, lambda: True)
+
+
+def search(vm: Machine, items: list[Value], wanted: Value, through: bool = False) -> Search:
+    """Elements are compared up to the one that is searched: the same object, or an equal one.
+
+    ``through``: all are looked at, as ``count`` does.
+    """
+    certain = True
+    for position, item in enumerate(items):
+        traced = next((value for value in (item, wanted) if isinstance(value, Traced)), None)
+        if item is not wanted and traced is not None:
+            return Search(None, traced, certain)
+        equal = item is wanted or (False if classes.is_module(vm, item) else _const_equal(vm, wanted, item))
+        if equal and not through:
+            return Search(position if certain else None)
+        certain = certain and (through or equal is not None)
+    return Search()
 
 
 def member(vm: Machine, frame: Frame, left: Value, right: Value, node: ast.AST) -> Value:
@@ -468,7 +498,8 @@ def member(vm: Machine, frame: Frame, left: Value, right: Value, node: ast.AST) 
     if isinstance(right, Instance) and right.children is not None:
         right = right.children
     if isinstance(right, Sequence):
-        compared = compared_in_search(right.items, left) if right.kind != "set" else None
+        searched = search(vm, right.items, left) if right.kind != "set" else Search()
+        compared = searched.compared
         if compared is None and any(item is left for item in right.items):
             return TRUE
         if right.kind == "set" or not isinstance(left, Traced):
@@ -476,10 +507,10 @@ def member(vm: Machine, frame: Frame, left: Value, right: Value, node: ast.AST) 
         if isinstance(left, Traced) and right.kind != "set":
             if compared is None:
                 return FALSE if right.rest is None else UNKNOWN
-            vm.event("bool.in", node, origin=left.origin)
+            searched.tell(vm, "bool.in", node)
             return UNKNOWN
         if compared is not None:
-            vm.event("bool.in", node, origin=compared.origin)
+            searched.tell(vm, "bool.in", node)
             return UNKNOWN
         return _among(vm, left, right.items, right.rest is not None)
     if isinstance(right, Mapping):

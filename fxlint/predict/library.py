@@ -583,7 +583,7 @@ def _sequence_method(vm: Machine, frame: Frame, receiver: Sequence, name: str, a
         vm.heap.refill(receiver, ordered.items, ordered.rest)
         return NONE
     if name in {"index", "count", "remove"} and receiver.kind != "set" and first is not None:
-        return _search(vm, receiver, name, first, node)
+        return _search(vm, receiver, name, first, args, node)
     if name in {"remove", "discard"}:
         vm.heap.refill(receiver, [], join_all(receiver.members()) if receiver.items or receiver.rest else UNKNOWN)
         return NONE
@@ -623,18 +623,17 @@ def _operator_method(vm: Machine, frame: Frame, receiver: Sequence, name: str, a
     return result
 
 
-def _search(vm: Machine, receiver: Sequence, name: str, wanted: Value, node: ast.AST) -> Value:
+def _search(vm: Machine, receiver: Sequence, name: str, wanted: Value, args: Arguments, node: ast.AST) -> Value:
     """``index``, ``count`` and ``remove``."""
-    there = next((position for position, item in enumerate(receiver.items) if item is wanted), None)
-    compared = decide.compared_in_search(receiver.items, wanted, through=name == "count")
+    found = decide.search(vm, receiver.items, wanted, through=name == "count")
+    there = found.position
     among_rest = receiver.rest is not None and not receiver.optional and not may_be_traced(receiver.rest)
-    if compared is None and there is None and among_rest and isinstance(wanted, Traced):
-        compared = wanted
-    if compared is not None:
-        vm.event("bool.call", node, origin=compared.origin, callee=name)
+    if found.compared is None and there is None and among_rest and isinstance(wanted, Traced):
+        found = decide.Search(None, wanted)
+    found.tell(vm, "bool.call", node, callee=name)
     if name != "remove":
-        return UNKNOWN
-    if there is not None and compared is None:
+        return const(there) if name == "index" and there is not None and len(args.positional) == 1 else UNKNOWN
+    if there is not None:
         vm.heap.refill(receiver, [*receiver.items[:there], *receiver.items[there + 1 :]], receiver.rest)
     else:
         vm.heap.refill(receiver, [], join_all(receiver.members()) if receiver.items or receiver.rest else UNKNOWN)

@@ -3121,3 +3121,32 @@ class TestMethodsThatChangeContainers:
     def test_methods_of_every_module_leave_a_list_of_layers_as_it_is(self, tmp_path):
         init = "self.layers = nn.ModuleList([nn.ReLU()])\nself.layers.half().to('cpu')"
         check(tmp_path, forward("x = self.layers[0](x)\nreturn len(x)  # error", init), "fails")
+
+
+class TestSearchesInLists:
+    @pytest.mark.parametrize(
+        "body",
+        [
+            "return x * [1, x].index(1)",
+            "r = [1, x]\nr.remove(1)\nreturn r[0] if len(r) == 1 else len(x)",
+            "r = [None, x]\nlist.remove(r, None)\nreturn r[0] + 1",
+            "return x if 1 in (0, 1, x) else len(x)",
+            "return x if [2, 1, x].index(1) == 1 else len(x)",
+            "r = [self.other, self.layer]\nr.remove(self.layer)\nreturn r[0](x) if len(r) == 1 else len(x)",
+        ],
+    )
+    def test_stop_at_the_first_that_is_equal(self, tmp_path, body):
+        check(tmp_path, forward(body, "self.layer = nn.Tanh()\nself.other = nn.ReLU()"), "traces")
+
+    @pytest.mark.parametrize(
+        "body",
+        [
+            "return x * [1, x].index(2)  # error",
+            "return x * [1, x].count(1)  # error",
+            "return x if 2 in [1, x] else x  # error",
+            "return x * [torch.cuda.device_count(), x].index(2)  # maybe",
+            "return x if 2 in [torch.cuda.device_count(), x] else x  # maybe",
+        ],
+    )
+    def test_compare_what_stands_before_it(self, tmp_path, body):
+        check(tmp_path, forward(body), "depends" if "maybe" in body else "fails")
