@@ -50,6 +50,8 @@ _TENSOR_VALUES: Final = frozenset(
 _SHAPE_METHODS: Final = frozenset({"size", "dim", "numel", "nelement"})
 _SHAPES: Final = _SHAPE_METHODS | {"shape", "ndim"}
 """What ``ParameterProxy`` answers like the parameter, with ``param_shapes_constant``."""
+_OF_OBJECT: Final = frozenset({"__setattr__", "__delattr__"})
+"""Methods of every object that do the same for all, unless a class of the code under lint says otherwise."""
 _SEQUENCE_METHODS: Final = frozenset({"index", "count"})
 """What is asked of sequences alone: an object that is not known is probably one."""
 _TRANSPOSED: Final = frozenset("T mT H mH".split())
@@ -217,6 +219,8 @@ def of_instance(vm: Machine, frame: Frame, owner: Instance, name: str, node: ast
         return owner.cls
     if name == "__dict__":
         return _dictionary(vm, owner)
+    if name in _OF_OBJECT and found is None:
+        return Bound(External(f"builtins.object.{name}"), owner)
     if name == "_modules" and classes.is_module(vm, owner):
         return modules.submodules(vm, owner)
     if found is not None:
@@ -255,13 +259,13 @@ def missing_if(owner: Instance, name: str) -> tuple[Guard, bool] | None:
 
 
 def _dictionary(vm: Machine, owner: Instance) -> Mapping:
-    """``owner.__dict__`` as it is now; a module keeps its parameters, buffers and submodules elsewhere.
+    """``owner.__dict__``; a module keeps its parameters, buffers and submodules elsewhere.
 
     What is put into it is put into the owner, so it is as old.
     """
     kept = {} if classes.is_module(vm, owner) else owner.attributes
     entries: dict[Hashable, tuple[Value, Value]] = {("", name): (Const(name), value) for name, value in kept.items()}
-    return Mapping(entries, UNKNOWN, born=owner.attributes.born)
+    return Mapping(entries, UNKNOWN, owner=owner.attributes, born=owner.attributes.born)
 
 
 def as_seen(vm: Machine, owner: Instance, value: Value, node: ast.AST) -> Value:
@@ -301,6 +305,8 @@ def _of_class(vm: Machine, frame: Frame, owner: Class, name: str, node: ast.AST)
         return bind(vm, found, owner) if found.kind != "property" else found
     if found is not None:
         return found
+    if name in _OF_OBJECT:
+        return External(f"builtins.object.{name}")
     base = classes.library_base_with(vm, owner, name)
     if base is None:
         return UNKNOWN
@@ -342,6 +348,9 @@ def store(vm: Machine, frame: Frame, owner: Value, name: str, value: Value, node
     if isinstance(owner, (Traced, Tensor)):
         silent.set_on_tensor(vm, owner, value, node)
         return
+    if isinstance(owner, Namespace):
+        vm.set_global(owner.module, name, value)
+        return
     if not isinstance(owner, Instance):
         return
     if classes.is_module(vm, owner):
@@ -349,3 +358,9 @@ def store(vm: Machine, frame: Frame, owner: Value, name: str, value: Value, node
     silent.stored(vm, owner, value, node)
     owner.attributes.partial.pop(name, None)
     vm.heap.put(owner.attributes, name, value)
+
+
+def delete(vm: Machine, owner: Value, name: str) -> None:
+    """``del owner.name``."""
+    if isinstance(owner, Instance):
+        vm.heap.drop(owner.attributes, name)

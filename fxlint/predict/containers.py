@@ -174,6 +174,7 @@ def bind(vm: Machine, frame: Frame, name: str, value: Value) -> None:
             vm.set_global(frame.scope.module, name, value)
             return
         scope = outer
+        vm.local_reads += 1  # no summary tells of it
     vm.heap.put(scope.vars, name, value)
 
 
@@ -217,6 +218,9 @@ def set_item(vm: Machine, frame: Frame, container: Value, key: Value, value: Val
         elif container.children is not None:
             classes.register(value)
             set_item(vm, frame, container.children, key, value, node)
+    elif isinstance(container, Globals):
+        if isinstance(key, Const):
+            vm.set_global(container.module, str(key.value), value)
     elif isinstance(container, Tensor):
         silent.set_item_of_tensor(vm, key, value, node)
         library.operation(vm, "setitem", [container, key, value], node)

@@ -17,7 +17,6 @@ from fxlint.predict.values import (
     UNKNOWN,
     Bound,
     Class,
-    Const,
     Decorated,
     Function,
     Instance,
@@ -165,6 +164,7 @@ def _forget_variable(vm: Machine, scope: Scope | None, name: str) -> None:
     while scope is not None and name not in scope.vars:
         scope = scope.parent
     if scope is not None:
+        vm.local_reads += 1  # no summary tells of it
         vm.heap.put(scope.vars, name, _anything(scope.vars[name], [scope.vars[name]]))
 
 

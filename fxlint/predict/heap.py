@@ -69,10 +69,20 @@ class Heap:
             del target[key]
 
     def refill(self, target: Sequence | Mapping, items: Any, rest: Value | None) -> None:
-        """Replace the whole content of a sequence or mapping."""
+        """Replace the whole content of a sequence or mapping; that of a ``__dict__`` is the attributes of its owner."""
+        if isinstance(target, Mapping) and target.owner is not None:
+            self._own(target, target.owner, items)
         self._note(target)
         self._trail.append((target, _STATE, (target.items, target.rest)))
         target.items, target.rest = items, rest
+
+    def _own(self, target: Mapping, owner: Attributes, items: dict[Hashable, tuple[Value, Value]]) -> None:
+        for key, (name, value) in items.items():
+            if isinstance(name, Const) and (key not in target.items or target.items[key][1] is not value):
+                self.put(owner, name.value, value)
+        for key, (name, _) in target.items.items():
+            if isinstance(name, Const) and key not in items:
+                self.drop(owner, name.value)
 
     def _note(self, target: Any) -> None:
         self._objects.append(len(self._trail))

@@ -401,6 +401,8 @@ def method_of(vm: Machine, frame: Frame, callee: Bound, args: Arguments, node: a
     if isinstance(receiver, Instance):
         if name == "__setattr__":
             return _set_attribute(vm, frame, receiver, args, node)
+        if name == "__delattr__":
+            return _delattr(vm, frame, args.after(receiver), node)
         if classes.is_module(vm, receiver):
             return modules.method(vm, frame, receiver, base, name, args, node)
         return _object_method(vm, frame, receiver, base, name, args, node)
@@ -488,7 +490,7 @@ def method(vm: Machine, frame: Frame, receiver: Value, name: str, args: Argument
     if isinstance(receiver, Tensor):
         return _tensor_method(vm, receiver, name, args, node)
     if isinstance(receiver, Globals):
-        return _globals_method(vm, receiver, name, args)
+        return _globals_method(vm, frame, receiver, name, args, node)
     if isinstance(receiver, Const):
         return _constant_method(vm, frame, receiver, name, args, node)
     if isinstance(receiver, Union):
@@ -731,7 +733,15 @@ def _move_to_end(vm: Machine, receiver: Mapping, key: Value, last: Value) -> Non
         vm.heap.refill(receiver, {}, join_all(receiver.entries()))
 
 
-def _globals_method(vm: Machine, receiver: Globals, name: str, args: Arguments) -> Value:
+def _globals_method(vm: Machine, frame: Frame, receiver: Globals, name: str, args: Arguments, node: ast.AST) -> Value:
+    if name == "update":
+        given = _dict(vm, frame, args, node)
+        for name_, value in given.items.values() if isinstance(given, Mapping) else ():
+            containers.set_item(vm, frame, receiver, name_, value, node)
+        return NONE
+    if name == "__setitem__" and len(args.positional) == 2:
+        containers.set_item(vm, frame, receiver, args.positional[0], args.positional[1], node)
+        return NONE
     key = args.get(0, "key")
     if name not in {"get", "__getitem__"} or key is None:
         return UNKNOWN
@@ -948,6 +958,13 @@ def _setattr(vm: Machine, frame: Frame, args: Arguments, node: ast.AST) -> Value
     elif isinstance(owner, Instance):
         owner.open = True
         classes.register(value)
+    return NONE
+
+
+def _delattr(vm: Machine, frame: Frame, args: Arguments, node: ast.AST) -> Value:
+    owner, name = args.get(0, ""), args.get(1, "")
+    if owner is not None and isinstance(name, Const):
+        attributes.delete(vm, owner, str(name.value))
     return NONE
 
 
@@ -1614,6 +1631,10 @@ _MODELS: Final[dict[str, Model]] = {
     "builtins.getattr": _getattr,
     "torch.device": _device,
     "builtins.setattr": _setattr,
+    "builtins.object.__setattr__": _setattr,
+    "torch.nn.Module.__setattr__": _setattr,
+    "builtins.delattr": _delattr,
+    "builtins.object.__delattr__": _delattr,
     "builtins.range": _range,
     "builtins.enumerate": _enumerate,
     "builtins.zip": _zip,

@@ -147,6 +147,10 @@ def _delete(vm: Machine, frame: Frame, node: ast.Delete) -> bool:
         if isinstance(target, ast.Subscript):
             container = evaluate.expression(vm, frame, target.value)
             containers.delete_item(vm, frame, container, evaluate.expression(vm, frame, target.slice), target)
+        elif isinstance(target, ast.Attribute):
+            attributes.delete(vm, evaluate.expression(vm, frame, target.value), target.attr)
+        elif isinstance(target, ast.Name) and target.id in frame.outer_names:
+            containers.bind(vm, frame, target.id, UNKNOWN)
         elif isinstance(target, ast.Name) and target.id in frame.scope.vars:
             vm.heap.drop(frame.scope.vars, target.id)
     return True

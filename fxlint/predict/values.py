@@ -145,11 +145,15 @@ class Sequence(Value):
 
 @dataclass(eq=False, slots=True)
 class Mapping(Value):
-    """A dict: known items by ``key_of``, and ``rest`` for entries under unknown keys. A heap object."""
+    """A dict: known items by ``key_of``, and ``rest`` for entries under unknown keys. A heap object.
+
+    ``owner``: it is the ``__dict__`` of the object with these attributes.
+    """
 
     items: dict[Hashable, tuple[Value, Value]]
     rest: Value | None = None
     factory: Value | None = None  # of a defaultdict
+    owner: Attributes | None = None
     born: int = field(default_factory=clock)
 
     def entries(self) -> list[Value]:

@@ -2796,7 +2796,9 @@ class TestWhatFunctionsGivenAwayAssign:
         path.write_text(HEADER + forward(body, init, extra="import contextlib, re, threading\n" + extra))
         prediction = predict([str(path)], RULES, [tmp_path])
         assert not prediction.problems
-        return [finding for finding in prediction.findings if finding.certainty == "always" and finding.severity == "error"]
+        return [
+            finding for finding in prediction.findings if finding.certainty == "always" and finding.severity == "error"
+        ]
 
     @pytest.mark.parametrize(
         ("define", "test"),
@@ -2834,6 +2836,54 @@ class TestWhatFunctionsGivenAwayAssign:
     def test_what_it_does_not_assign_is_as_it_was(self, tmp_path, define):
         body = f"n = 0\n{define}\n{self.START.format(test='n == 2 or self.n == 2')}"
         assert self.certain(tmp_path, body, "self.n = 0\nself.m = 1")
+
+
+class TestOtherWaysToAssign:
+    """Globals and attributes that are set through dictionaries and methods."""
+
+    @pytest.mark.parametrize(
+        "change",
+        [
+            "globals()['FLAG'] = True",
+            "globals().update(FLAG=True)",
+            "globals().update({'FLAG': True})",
+            "globals().__setitem__('FLAG', True)",
+            "sys.modules[__name__].FLAG = True",
+        ],
+    )
+    def test_of_a_global(self, tmp_path, change):
+        extra = "import sys\nFLAG = False\ndef flag():\n    return FLAG"
+        check(tmp_path, forward(f"{change}\nreturn x if FLAG and flag() else len(x)", extra=extra), "traces")
+
+    @pytest.mark.parametrize(
+        "change",
+        [
+            "a.__dict__['n'] = 2",
+            "vars(a).update(n=2)",
+            "kept = a.__dict__\nkept['n'] = 2",
+            "object.__setattr__(a, 'n', 2)",
+            "a.__setattr__('n', 2)",
+            "Plain.__setattr__(a, 'n', 2)",
+            "del a.n\na.n = 1 if hasattr(a, 'n') else 2",
+            "delattr(a, 'n')\na.n = 1 if hasattr(a, 'n') else 2",
+            "a.__dict__.pop('n')\na.n = 1 if hasattr(a, 'n') else 2",
+            "self.__dict__['n'] = 2\na.n = self.n",
+            "nn.Module.__setattr__(self, 'n', 2)\na.n = self.n",
+        ],
+    )
+    def test_of_an_attribute(self, tmp_path, change):
+        body = f"a = Plain()\na.n = 1\n{change}\nreturn x if a.n == 2 else len(x)"
+        check(tmp_path, forward(body, "self.n = 1", extra="class Plain:\n    pass"), "traces")
+
+    def test_in_one_branch_only(self, tmp_path):
+        body = "a = Plain()\na.n = 1\nif self.wide:\n    a.__dict__['n'] = 2\n"
+        body += "return x if a.n == 2 else len(x)  # maybe"
+        source = forward(body, "self.wide = wide", extra="class Plain:\n    pass")
+        check(tmp_path, source.replace("(self):", "(self, wide):"), "depends")
+
+    def test_of_a_variable_of_the_function_around_every_time(self, tmp_path):
+        body = "def work():\n    nonlocal n\n    n = True\nn = False\nwork()\nn = False\nwork()\n"
+        check(tmp_path, forward(body + "return x if n else len(x)"), "traces")
 
 
 class TestFunctionsOfTheModuleOperator:
