@@ -85,6 +85,8 @@ def kind_of_root(met: Met, path: str, line: int, source: str) -> Kind | None:
         event = "wrap.misuse"
     elif met.family == "root":
         event = "root.uninitialised"
+    elif met.family is None:
+        event = "root.torch"
     elif met.family in ("bool", "iter", "len", "index", "int", "float", "call", "kwargs", "tensor", "setitem", "key"):
         event = "root.library"
     else:

@@ -319,7 +319,24 @@ def new_findings(
         known = added.get(key)
         added[key] = finding if known is None else replace(known, modules=tuple(dict.fromkeys((*known.modules, root))))
         taken[root].append(finding)
+    for root, met in unpredicted:
+        if _is_of_torch(met) and not any(_explains(finding) for finding in taken[root]):
+            kind = kind_of(roots[root], met)
+            finding = _finding(root, met, kind, rules, traces[root]) if kind is not None else None
+            if finding is not None:
+                added[(finding.code, finding.location)] = finding
+                taken[root].append(finding)
     return tuple(added.values())
+
+
+def _is_of_torch(met: Met) -> bool:
+    """Whether the stock tracer failed with nobody's code on the stack but torch's: no instance is to blame for it."""
+    return met.family is None and met.place is None and met.error is not None and met.error.path is None
+
+
+def _explains(finding: Finding) -> bool:
+    """Whether a finding may be why a module fails."""
+    return finding.severity == "error" and finding.confirmation.status in ("confirmed", "unconfirmed")
 
 
 def _is_news(met: Met, trace: Trace) -> bool:

@@ -16,6 +16,7 @@ from fxlint.predict.values import (
     MAYBE,
     PROXY,
     REAL_TENSOR,
+    TAKEN_TENSORS,
     UNKNOWN,
     Bound,
     Class,
@@ -271,11 +272,14 @@ def _dictionary(vm: Machine, owner: Instance) -> Mapping:
 def as_seen(vm: Machine, owner: Instance, value: Value, node: ast.AST) -> Value:
     """A parameter read from a registered module while tracing is a Proxy; a buffer is the real tensor."""
     if vm.tracing and isinstance(value, Tensor) and value.parameter and vm.within_root(owner):
+        name = modules.taken(owner, vm.root, node)
+        if name:
+            modules.note_taken(vm, name, node)
         return Traced(Origin(vm.frame.source, node, None, "parameter"))
     if vm.tracing and isinstance(value, Union) and any(isinstance(o, Tensor) and o.parameter for o in value.options):
         return Union([as_seen(vm, owner, option, node) for option in value.options], value.likely)
     if value is REAL_TENSOR and vm.tracing and owner.attributes.born < vm.begun:
-        return HELD_TENSOR
+        return TAKEN_TENSORS.get(modules.taken(owner, vm.root, node), HELD_TENSOR)
     return value
 
 

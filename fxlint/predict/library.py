@@ -174,7 +174,10 @@ def recorded(vm: Machine, args: Arguments, node: ast.AST, callee: str = "") -> V
 
 
 def refuse_unsupported(vm: Machine, args: Arguments, node: ast.AST, callee: str) -> None:
-    """An event where the node of a call cannot hold an argument, in one case of several or in all."""
+    """An event where the node of a call cannot hold an argument, in one case of several or in all.
+
+    It holds a buffer by its name, which the graph's module may have taken.
+    """
 
     def refuse(value: Value) -> bool:
         bad = unsupported(vm, value)
@@ -184,7 +187,9 @@ def refuse_unsupported(vm: Machine, args: Arguments, node: ast.AST, callee: str)
         return True
 
     for value in args.values():
-        if isinstance(value, Union):
+        if isinstance(value, Tensor) and value.taken:
+            modules.note_taken(vm, value.taken, node)
+        elif isinstance(value, Union):
             for option in value.options:
                 if unsupported(vm, option) is not None:
                     vm.fork(node, partial(refuse, option), lambda: True)

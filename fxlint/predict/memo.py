@@ -98,7 +98,7 @@ def _key(value: Value, depth: int) -> Hashable:
         first = origin.first().kind if origin is not None else ""
         return ("T", value.default is not None, first == "parameter", value.is_parameter, value.assumed)
     if isinstance(value, Tensor):
-        return ("X", value.parameter, value.held)
+        return ("X", value.parameter, value.held, value.taken)
     if isinstance(value, External):
         return ("E", value.name, value.patched)
     if isinstance(value, Globals):

@@ -12,10 +12,12 @@ from fxlint.predict.machine import Machine, PathEnd
 from fxlint.predict.scopes import Frame
 from fxlint.predict.values import (
     FALSE,
+    GRAPH_ATTRIBUTES,
     MAYBE,
     NONE,
     REAL_TENSOR,
     SHARED,
+    TAKEN_TENSORS,
     TRUE,
     UNKNOWN,
     Bound,
@@ -42,6 +44,9 @@ SEQUENTIAL: Final = "torch.nn.Sequential"
 _LISTS: Final = frozenset({"torch.nn.ModuleList", "torch.nn.ParameterList"})
 _DICTS: Final = frozenset({"torch.nn.ModuleDict", "torch.nn.ParameterDict"})
 _LEAF_PREFIXES: Final = ("torch.nn.", "torch.ao.nn.", "torch.jit.")
+
+TAKEN: Final = "root.torch"
+"""The event of a name that the tracer copies into the graph's module, which has such an attribute of its own."""
 
 
 # -- construction -----------------------------------------------------------------------------------------------------
@@ -119,10 +124,29 @@ def call_module(vm: Machine, frame: Frame, module: Instance, args: Arguments, no
         vm.event("module.unregistered", node, exception="NameError", callee=module.expression)
         return vm.traced(node, _first_traced(args))
     if is_leaf(vm, module) or told.is_leaf(vm, module.cls):
+        _note_module(vm, module, node)
         return library.recorded(vm, args, node, module.expression)
     args = hooks.before(vm, frame, module, args, node)
     output = run_forward(vm, frame, module, args, node)
     return hooks.after(vm, frame, module, args, output, node)
+
+
+def taken(owner: Value | None, root: Value | None, node: ast.AST) -> str:
+    """The name by which the root's own tensor is read, if a graph's module has such an attribute itself."""
+    name = node.attr if isinstance(node, ast.Attribute) else ""
+    return name if owner is root and name in TAKEN_TENSORS else ""
+
+
+def note_taken(vm: Machine, name: str, node: ast.AST) -> None:
+    """Something of the root that the graph reads by such a name."""
+    vm.note(TAKEN, node, callee=f"self.{name}")
+
+
+def _note_module(vm: Machine, module: Instance, node: ast.AST) -> None:
+    own = vm.root.attributes if isinstance(vm.root, Instance) else {}
+    for name in GRAPH_ATTRIBUTES & own.keys():
+        if own[name] is module:
+            note_taken(vm, name, node)
 
 
 def _first_traced(args: Arguments) -> Value | None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ast
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final
 
 from fxlint.predict import calls, classes, defaults, evaluate, library, modules, silent, sites
@@ -77,7 +77,19 @@ def trace_root(vm: Machine, root: RootValue, usual: bool = False) -> Run:
         reason = f"{FAULT}: {type(error).__name__}: {error}"
     if reason is None and vm.unresolved and not vm.failed:
         reason = f"it is not known what {next(iter(vm.unresolved))} does with a traced value"
+    if any(event.kind == modules.TAKEN for event in vm.events):
+        _settle_taken(vm, made=reason is None and not vm.failed)
     return Run(root, tuple(vm.events), vm.failed and reason is None, reason)
+
+
+def _settle_taken(vm: Machine, *, made: bool) -> None:
+    """Names that a graph's module has itself stop the tracer when it makes that, after everything else."""
+    vm.events[:] = [
+        replace(event, first=True) if event.kind == modules.TAKEN else event
+        for event in vm.events
+        if made or event.kind != modules.TAKEN
+    ]
+    vm.failed = vm.failed or (made and any(event.kind == modules.TAKEN and not event.guards for event in vm.events))
 
 
 def _fails_for_certain(vm: Machine) -> bool:

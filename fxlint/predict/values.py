@@ -112,11 +112,13 @@ class Unknown(Value):
 class Tensor(Value):
     """A real tensor while tracing: a buffer, or one made without traced arguments. Its value is baked.
 
-    ``held``: a module has it ("own"), or it was computed from one that a module has ("derived").
+    ``held``: a module has it ("own"), or it was computed from one that a module has ("derived"). ``taken`` is its name
+    in the root where a graph's module has such an attribute of its own.
     """
 
     parameter: bool = False
     held: Literal["", "own", "derived"] = ""
+    taken: str = ""
 
 
 @dataclass(eq=False, slots=True)
@@ -353,6 +355,14 @@ UNKNOWN: Final = Unknown()
 MAYBE: Final = Unknown(maybe=True)
 REAL_TENSOR: Final = Tensor()
 HELD_TENSOR: Final = Tensor(held="own")
+GRAPH_ATTRIBUTES: Final = frozenset("graph meta _graph _code".split())
+"""What a GraphModule sets on itself. Where a tensor or a submodule has the place, that raises."""
+_GRAPH_METHODS: Final = frozenset(
+    "code print_readable recompile add_submodule delete_submodule delete_all_unused_submodules to_folder".split()
+)
+"""What its class has. No tensor can be registered under such a name."""
+TAKEN_TENSORS: Final = {name: Tensor(held="own", taken=name) for name in sorted(GRAPH_ATTRIBUTES | _GRAPH_METHODS)}
+"""Buffers of the root under the names that a GraphModule has itself."""
 DERIVED_TENSOR: Final = Tensor(held="derived")
 
 

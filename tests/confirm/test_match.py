@@ -290,3 +290,36 @@ def test_what_a_stand_in_may_be_to_blame_for_proves_what_was_predicted_and_nothi
     assert status(finding("len.call", 5), event) == "confirmed"
     (unpredicted,) = match([], {ROOT: trace(event)}).unpredicted
     assert new_findings([unpredicted], [], {ROOT: trace(event)}, {}, load_rules(), lambda *_: None) == ()
+
+
+class TestWhatFailsInTorchItself:
+    """The stock tracer stops with nobody's code on the stack but torch's."""
+
+    STOPPED = Met(None, None, error=Failure("RuntimeError", "Code has not been generated!"))
+    HEAD = Kind("root.torch", "class Net", "class Net", Location("net.py", 1, 1, 1, 10))
+
+    def added(self, *findings, stopped=STOPPED):
+        traces = {ROOT: trace(stopped, confirmed=Confirmed("fails", None, "Net()", stopped.error))}
+        matched = match(findings, traces)
+        roots = {ROOT: Root("net.py", "Net", 1, "class")}
+        return new_findings(matched.unpredicted, matched.findings, traces, roots, load_rules(), lambda *_: self.HEAD)
+
+    def test_it_is_a_finding_of_its_own_when_nobody_predicted_it(self):
+        (one,) = self.added()
+        assert (one.code, one.severity, one.modules, one.confirmation.status) == (
+            "FX176",
+            "error",
+            (ROOT,),
+            "confirmed",
+        )
+        assert one.confirmation.error == self.STOPPED.error
+
+    def test_a_warning_of_the_module_does_not_explain_it(self):
+        assert [one.code for one in self.added(finding("silent.training", 5))] == ["FX176"]
+
+    def test_what_was_predicted_is_not_said_twice(self):
+        assert self.added(finding("root.torch", 5)) == ()
+
+    def test_what_fails_at_a_line_may_be_the_fault_of_the_instance(self):
+        at_a_line = Met(None, None, error=Failure("TypeError", "", "lib.py", 3))
+        assert self.added(stopped=at_a_line) == ()
