@@ -40,6 +40,8 @@ from fxlint.predict.values import (
 from fxlint.project.tree import kept, walk
 
 MODULE: Final = "torch.nn.Module"
+AUTO: Final = "enum.auto"
+_COUNTED: Final = frozenset({"enum.Enum", "enum.IntEnum", "builtins.int", "builtins.object", "enum.ReprEnum"})
 # Abstract collections whose mixin methods call what a subclass defines: their source is interpreted.
 _MIXINS: Final = frozenset(
     f"{module}.{name}"
@@ -257,8 +259,21 @@ def _member(vm: Machine, frame: Frame, cls: Class, name: str, nodes: list[ast.st
     if is_empty_display(value):
         value.rest = UNKNOWN  # a registry, filled elsewhere
     if is_enum(vm, cls) and not name.startswith("_"):
+        callee = evaluate.expression(vm, frame, value_node.func) if isinstance(value_node, ast.Call) else None
+        if isinstance(callee, External) and callee.name == AUTO:
+            value = _next_value(vm, cls, name)
         return Instance(cls, Attributes({"name": Const(name), "value": value, "_value_": value}.items()))
     return value
+
+
+def _next_value(vm: Machine, cls: Class, name: str) -> Value:
+    """What ``auto()`` stands for: the position, where all members before have it too and nothing says otherwise."""
+    plain = all(isinstance(base, External) and base.name in _COUNTED for base in cls.mro[1:])
+    before = [member for member in _member_nodes(cls) if not member.startswith("_")]
+    nodes = [_member_nodes(cls)[member][-1] for member in before[: before.index(name) + 1]]
+    calls_ = [node.value for node in nodes if isinstance(node, ast.Assign)]
+    alike = len({ast.dump(call) for call in calls_}) == 1 and len(calls_) == len(nodes)
+    return Const(len(nodes)) if plain and alike and "_generate_next_value_" not in _member_nodes(cls) else UNKNOWN
 
 
 def _is_property(node: ast.FunctionDef) -> bool:
@@ -344,6 +359,15 @@ def enum_members(vm: Machine, cls: Class) -> Iterator[Value]:
                 value = own_member(vm, cls, name)
                 if value is not None:
                     yield value
+
+
+def enum_member_named(vm: Machine, cls: Class, name: Value) -> Value:
+    """``Colour["RED"]``."""
+    for member in enum_members(vm, cls) if isinstance(name, Const) else ():
+        own = member.attributes.get("name") if isinstance(member, Instance) else None
+        if isinstance(own, Const) and isinstance(name, Const) and own.value == name.value:
+            return member
+    return UNKNOWN
 
 
 def _enum_member(vm: Machine, cls: Class, args: Arguments) -> Value:

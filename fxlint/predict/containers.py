@@ -359,6 +359,8 @@ def item(vm: Machine, frame: Frame, container: Value, key: Value, node: ast.AST)
         return global_item(vm, container, key) or UNKNOWN
     if isinstance(container, External) and container.name == "sys.modules":
         return names.import_module(vm, str(key.value)) if isinstance(key, Const) else UNKNOWN
+    if isinstance(container, Class) and classes.is_enum(vm, container):
+        return classes.enum_member_named(vm, container, key)
     if isinstance(container, (Class, External)):
         return container  # a subscripted generic: List[int]
     if isinstance(container, Unknown):

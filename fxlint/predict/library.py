@@ -1401,12 +1401,23 @@ def _repeat(vm: Machine, frame: Frame, args: Arguments, node: ast.AST) -> Value:
 
 def _deep_copy(vm: Machine, frame: Frame, args: Arguments, node: ast.AST) -> Value:
     value = args.get(0, "x")
+    own = classes.find(vm, value.cls, "__deepcopy__") if isinstance(value, Instance) else None
+    if isinstance(own, Function) and value is not None:
+        return calls.invoke(vm, frame, own, [value, Mapping({})], node)
     if isinstance(value, (Sequence, Mapping)) and args.holds_traced():
         vm.note("silent.copy", node, origin=_origin(args))
-    return _copy(vm, frame, args, node)
+    return _copied(vm, args, node)
 
 
 def _copy(vm: Machine, frame: Frame, args: Arguments, node: ast.AST) -> Value:
+    value = args.get(0, "x")
+    own = classes.find(vm, value.cls, "__copy__") if isinstance(value, Instance) else None
+    if isinstance(own, Function) and value is not None:
+        return calls.invoke(vm, frame, own, [value], node)
+    return _copied(vm, args, node)
+
+
+def _copied(vm: Machine, args: Arguments, node: ast.AST) -> Value:
     value = args.get(0, "x")
     if isinstance(value, Sequence):
         return Sequence(value.kind, list(value.items), value.rest, value.fields)
@@ -1519,7 +1530,7 @@ def _object(name: str) -> Model:
 
 def _lru_cache(vm: Machine, frame: Frame, args: Arguments, node: ast.AST) -> Value:
     function = args.get(0, "user_function")
-    return function if isinstance(function, (Function, Decorated)) else Instance(External("functools.lru_cache"))
+    return function if isinstance(function, (Function, Decorated, Bound)) else External("functools.cache")
 
 
 def _operator(op: ast.operator | ast.cmpop | ast.unaryop) -> Model:
@@ -1688,6 +1699,7 @@ _MODELS: Final[dict[str, Model]] = {
     "functools.wraps": _wraps,
     "functools.reduce": _reduce,
     "functools.lru_cache": _lru_cache,
+    "functools.cache": _lru_cache,
     "itertools.chain": _chain,
     "itertools.repeat": _repeat,
     "copy.copy": _copy,

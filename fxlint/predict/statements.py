@@ -451,14 +451,21 @@ def _continue(vm: Machine, frame: Frame, node: ast.Continue) -> bool:
 
 
 def _with(vm: Machine, frame: Frame, node: ast.With | ast.AsyncWith) -> bool:
+    managers: list[Value] = []
     for position, entry in enumerate(node.items):
         manager = evaluate.expression(vm, frame, entry.context_expr)
         if _is_suppress(manager) and isinstance(entry.context_expr, ast.Call) and entry.context_expr.args:
             return _try(vm, frame, _suppressing(node, position, entry.context_expr))
         value = _entered(vm, frame, manager, entry.context_expr)
+        managers.append(manager)
         if entry.optional_vars is not None:
             containers.assign(vm, frame, entry.optional_vars, value)
-    return block(vm, frame, node.body)
+    falls = block(vm, frame, node.body)
+    for manager in reversed(managers):
+        leave = classes.find(vm, manager.cls, "__exit__") if isinstance(manager, Instance) else None
+        if isinstance(leave, Function):
+            calls.invoke(vm, frame, leave, [manager, NONE, NONE, NONE], node)
+    return falls
 
 
 _SUPPRESS: Final = "contextlib.suppress"

@@ -3200,3 +3200,42 @@ class TestSearchesInLists:
     )
     def test_compare_what_stands_before_it(self, tmp_path, body):
         check(tmp_path, forward(body), "depends" if "maybe" in body else "fails")
+
+
+class TestMethodsThatPythonCalls:
+    @pytest.mark.parametrize(
+        "body",
+        [
+            "with Told():\n    pass\nreturn x if told == [1, 2] else len(x)",
+            "with Told(), Told():\n    told.append(0)\nreturn x if told == [1, 1, 0, 2, 2] else len(x)",
+            "def run():\n    with Told():\n        return 5\nrun()\nreturn x if told == [1, 2] else len(x)",
+            "copy.copy(Told())\ncopy.deepcopy(Told())\nreturn x if told == [3, 4] else len(x)",
+            "functools.lru_cache(None)(lambda: told.append(5))()\nreturn x if told == [5] else len(x)",
+            "functools.cache(lambda: told.append(5))()\nreturn x if told == [5] else len(x)",
+        ],
+    )
+    def test_are_run(self, tmp_path, body):
+        told = """
+            told = []
+            class Told:
+                def __enter__(self): told.append(1)
+                def __exit__(self, *what): told.append(2)
+                def __copy__(self): told.append(3)
+                def __deepcopy__(self, memo): told.append(4)
+        """
+        check(tmp_path, forward(textwrap.dedent(told) + body, extra="import copy, functools"), "traces")
+
+
+class TestMembersOfEnumerations:
+    @pytest.mark.parametrize(
+        "test",
+        ["E.B.value == 2", "E['A'] is E.A", "E(1) is E.A", "E['A'] is not E.B", "F['B'].value == 'b'"],
+    )
+    def test_are_found_by_name_and_by_value(self, tmp_path, test):
+        extra = "from enum import Enum, auto\nclass E(Enum):\n    A = auto()\n    B = auto()\n"
+        extra += "class F(Enum):\n    A = 7\n    B = 'b'\n"
+        check(tmp_path, forward(f"return x if {test} else len(x)", extra=extra), "traces")
+
+    def test_automatic_values_after_others_are_not_known(self, tmp_path):
+        extra = "from enum import Enum, auto\nclass E(Enum):\n    A = 7\n    B = auto()\n"
+        check(tmp_path, forward("return x if E.B.value == 8 else len(x)  # maybe", extra=extra), "depends")
