@@ -164,9 +164,7 @@ def _judge(finding: Finding, traces: Mapping[str, Trace], proofs: Mapping[str, M
         return Confirmation("unconfirmed", "none of its modules was traced")
     reasons = {root: _why_open(finding, trace) for root, trace in known}
     ran = {root: trace for root, trace in known if reasons[root] is None}
-    reached = {
-        root: trace for root, trace in ran.items() if any(_inside(finding.location, place) for place in trace.executed)
-    }
+    reached = {root: trace for root, trace in ran.items() if has_run(finding, trace)}
     stopped = {root: _stopped_inside(finding, trace, is_about) for root, trace in reached.items()}
     if reached and all(stopped.values()):
         return Confirmation("unreached", _of(next(iter(stopped.values())) or "", reached, finding))
@@ -225,7 +223,7 @@ def _judge_by_running(
 def _is_met(finding: Finding, trace: Trace) -> bool:
     if finding.event in _OF_THE_RESULT:
         return trace.confirmed.verdict == "traces"
-    return any(_inside(finding.location, place) for place in trace.executed)
+    return has_run(finding, trace)
 
 
 def _confirmed(finding: Finding, traces: Mapping[str, Trace], proofs: Mapping[str, Met]) -> Confirmation:
@@ -373,6 +371,11 @@ def _related(first: str, second: str | None) -> bool:
 
 def _on_its_lines(location: Location, place: Place) -> bool:
     return location.path == place.path and location.line <= place.line <= location.end_line
+
+
+def has_run(finding: Finding, trace: Trace) -> bool:
+    """Whether anything of the construct has run while tracing."""
+    return any(_inside(finding.location, place) for place in trace.executed)
 
 
 def _inside(location: Location, place: Place) -> bool:

@@ -10,13 +10,14 @@ from typing import Any
 
 from fxlint.findings import Check, Edit, Failure, Finding, Location, Prediction, Suggestion
 
-from .match import HEAD_FAMILIES
+from .match import HEAD_FAMILIES, has_run
 from .traces import Trace
 
 ROOTS_PER_SUGGESTION = 3
 """A helper may break a hundred classes: a suggestion is tried on the first few."""
 TOGETHER = "together"
 """The try that takes the first suggestion of every finding of a root at once."""
+NOT_REACHED = "but tracing did not reach this line"
 
 Try = dict[str, Any]
 _RANK = {"traces": 0, "fails": 1, "not-run": 2}
@@ -75,18 +76,21 @@ def try_id(suggestion: Suggestion) -> str:
 
 
 def checked(finding: Finding, traces: Mapping[str, Trace]) -> Finding:
-    """The finding with its suggestions checked."""
+    """The finding with its suggestions checked. Where tracing does not come to its place, nothing shows them safe."""
     if not finding.suggestions:
         return finding
     known = [traces[root] for root in finding.modules if root in traces]
     first = _first(finding)
+    passed_by = finding.confirmation.status == "unreached" and not any(has_run(finding, trace) for trace in known)
     found = []
     for suggestion in finding.suggestions:
         key = try_id(suggestion)
         check = _check(suggestion, [trace.checks.get(key) for trace in known], known, finding.location)
         if check.verdict != "traces" and suggestion is first:
             check = _with_the_others(known) or check
-        safe = check.verdict == "traces" and check.equal_outputs is True
+        if check.verdict == "traces" and passed_by:
+            check = replace(check, reason=NOT_REACHED)
+        safe = check.verdict == "traces" and check.equal_outputs is True and not passed_by
         found.append(replace(suggestion, checked=check, safe=safe))
     return replace(finding, suggestions=tuple(found))
 

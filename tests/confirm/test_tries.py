@@ -9,6 +9,7 @@ from fxlint.confirm.traces import Trace
 from fxlint.confirm.tries import TOGETHER, checked, tries, try_id
 from fxlint.findings import (
     Check,
+    Confirmation,
     Confirmed,
     Edit,
     Failure,
@@ -149,6 +150,14 @@ class TestWhatComesBack:
         way = self.outcome(path, one, trace(one, alone, together=TRACES))
         assert way.checked.verdict == "traces"
         assert "together" in way.checked.reason
+
+    def test_what_changes_a_line_that_tracing_does_not_reach_is_not_shown_to_be_safe_by_a_trace(self, path):
+        one = replace(path, 2, "one")
+        passed_by = dataclasses.replace(finding(path, 2, one), confirmation=Confirmation("unreached"))
+        for known in (trace(one, TRACES), trace(one, FAILS, together=TRACES)):
+            (way,) = checked(passed_by, dict.fromkeys(passed_by.modules, known)).suggestions
+            told = Check("traces", equal_outputs=True, reason="but tracing did not reach this line")
+            assert (way.checked, way.safe) == (told, False)
 
     def test_advice_is_not_run(self, path):
         way = self.outcome(path, Suggestion("rewrite", "words"), trace())
