@@ -15,7 +15,7 @@ from fxlint.findings import CALLED_AT, Confirmation, Finding, Location, ModuleRe
 from fxlint.project.notebook import of_cell
 from fxlint.report import Options
 from fxlint.report.edits import changes
-from fxlint.report.summary import standing
+from fxlint.report.summary import standing, verdict
 from fxlint.report.text import check, failure, one_line, printable
 from fxlint.rewrite import fix_of
 
@@ -34,7 +34,8 @@ _MAX_TRACED = 2
 
 
 def render(report: Report, options: Options) -> str:
-    """Findings in order; then modules that fail though no error says why; with ``show_graph`` every module.
+    """Findings in order; then modules that fail though no error says why; with ``show_graph`` every module;
+    then what those depend on that trace in some configurations only.
 
     Paragraphs are wrapped to ``options.width`` cells, lines of code are not. The why of a rule stands at its first
     finding. A finding that the tracer refuted is kept to its first and its last word.
@@ -51,6 +52,9 @@ def render(report: Report, options: Options) -> str:
         unexplained = module.confirmed.verdict == "fails" and name not in explained_modules
         if options.show_graph or unexplained:
             page.module(module)
+    for module in report.modules:
+        if verdict(module) == "depends" and module.predicted.depends_on:
+            page.depends(module)
     return page.text()
 
 
@@ -102,6 +106,15 @@ class _Page:
         if confirmed.graph:
             self._graph(confirmed.graph.text, indent=4)
         self._line()
+
+    def depends(self, module: ModuleReport) -> None:
+        """A line on the conditions under which a module fails."""
+        root, conditions = module.root, module.predicted.depends_on
+        shown = ", ".join(f"`{one_line(text)}`" for text in conditions[:_MAX_CONDITIONS])
+        more = len(conditions) - _MAX_CONDITIONS
+        place = self._bold(f"{printable(root.path)}:{root.line}: ")
+        name = self._style(printable(root.qualname), fg="cyan", bold=True)
+        self._line(f"{place}{name} depends on {shown}{f' and {more} more' if more > 0 else ''}")
 
     def _header(self, finding: Finding) -> None:
         place = finding.location

@@ -134,6 +134,13 @@ def test_a_module_that_a_finding_explains_is_not_shown_again(options):
     assert "a.py:3: Net" not in render(Report(1, (failing,), (explained,)), options)
 
 
+def test_a_module_that_depends_is_told_with_what_it_depends_on(options):
+    some = replace(module(Confirmed("traces")), predicted=Predicted("depends", depends_on=("self.pool", "n > 2")))
+    assert render(Report(1, (some,), ()), options) == "a.py:3: Net depends on `self.pool`, `n > 2`\n"
+    decided = replace(some, predicted=replace(some.predicted, verdict="traces"))
+    assert render(Report(1, (decided,), ()), options) == ""
+
+
 @pytest.mark.parametrize(
     "other",
     [{"severity": "warning"}, {"confirmation": Confirmation("refuted", "nothing happened")}],
