@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 from typing import Final
 
-from fxlint.predict import attributes, calls, classes, containers, hooks, library, silent, told
+from fxlint.predict import attributes, calls, classes, containers, escapes, hooks, library, silent, told
 from fxlint.predict.arguments import Arguments
 from fxlint.predict.facts import literal
 from fxlint.predict.machine import Machine, PathEnd
@@ -258,6 +258,7 @@ def method(vm: Machine, frame: Frame, module: Instance, base: str, name: str, ar
         if name in _MODES:
             mode = args.get(0, "mode") if name == "train" else None
             _set_mode(vm, module, mode or _MODES[name])
+        escapes.given(vm, args.values())  # apply calls a function
         if name == "to" and args.positional and isinstance(args.positional[0], Traced):
             # Which of its overloads is meant is asked of the argument itself.
             vm.event("bool.call", node, origin=args.positional[0].origin, callee="torch.nn.Module.to")

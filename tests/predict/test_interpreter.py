@@ -3225,6 +3225,10 @@ class TestMethodsThatPythonCalls:
         """
         check(tmp_path, forward(textwrap.dedent(told) + body, extra="import copy, functools"), "traces")
 
+    def test_what_the_function_that_a_module_applies_changes_is_not_known(self, tmp_path):
+        body = "told = []\nself.apply(lambda module: told.append(module))\nreturn x if told else len(x)  # maybe"
+        check(tmp_path, forward(body), "depends")
+
 
 class TestMembersOfEnumerations:
     @pytest.mark.parametrize(
