@@ -109,7 +109,7 @@ def load(vm: Machine, frame: Frame, owner: Value, name: str, node: ast.AST) -> V
     return UNKNOWN
 
 
-_CONTAINERS: Final = {"tuple": tuple, "list": list, "set": set, "iterator": Iterator}
+_CONTAINERS: Final = {"tuple": tuple, "list": list, "set": set, "range": range, "iterator": Iterator}
 
 
 def _may_have(value: Value, name: str) -> bool:

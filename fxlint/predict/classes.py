@@ -581,12 +581,13 @@ _SEQUENCES: Final[dict[str, frozenset[str]]] = {
     "builtins.tuple": frozenset({"tuple"}),
     "builtins.list": frozenset({"list"}),
     "builtins.set": frozenset({"set"}),
-    "typing.Sequence": frozenset({"tuple", "list"}),
-    "collections.abc.Sequence": frozenset({"tuple", "list"}),
+    "builtins.range": frozenset({"range"}),
+    "typing.Sequence": frozenset({"tuple", "list", "range"}),
+    "collections.abc.Sequence": frozenset({"tuple", "list", "range"}),
     "typing.List": frozenset({"list"}),
     "typing.Tuple": frozenset({"tuple"}),
-    "typing.Iterable": frozenset({"tuple", "list", "set", "iterator"}),
-    "collections.abc.Iterable": frozenset({"tuple", "list", "set", "iterator"}),
+    "typing.Iterable": frozenset({"tuple", "list", "set", "range", "iterator"}),
+    "collections.abc.Iterable": frozenset({"tuple", "list", "set", "range", "iterator"}),
 }
 _MAPPINGS: Final = frozenset(
     {"builtins.dict", "typing.Dict", "typing.Mapping", "collections.abc.Mapping", "collections.OrderedDict"}

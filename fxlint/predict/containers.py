@@ -58,7 +58,7 @@ def iterate(
 ) -> Sequence:
     """The elements that a loop over ``value`` sees. A Proxy is an event of ``kind``, then any number of Proxies."""
     if isinstance(value, Sequence):
-        return value
+        return taken(vm, value) if value.kind == "iterator" and is_named(node) else value
     if isinstance(value, Traced):
         vm.event(kind, whole if whole is not None else node, origin=value.origin)
         return Sequence("tuple", [], vm.traced(node, value))
@@ -90,6 +90,19 @@ def iterate(
     if isinstance(value, Class):
         return Sequence("tuple", list(classes.enum_members(vm, value)), None if classes.is_enum(vm, value) else UNKNOWN)
     return Sequence("tuple", [], UNKNOWN)
+
+
+def taken(vm: Machine, iterator: Sequence, lazily: bool = False) -> Sequence:
+    """All that an iterator has left, which it has no more; or perhaps, where that is done step by step."""
+    found = Sequence("iterator", iterator.items, iterator.rest, optional=iterator.optional)
+    vm.heap.refill(iterator, [], join_all([*iterator.members(), UNKNOWN]) if lazily else None)
+    return found
+
+
+def is_named(node: ast.AST) -> bool:
+    """Whether others may ask for what an iterator has left that is looked at here."""
+    parts = node.args if isinstance(node, ast.Call) else [node]
+    return any(isinstance(part, (ast.Name, ast.Attribute)) for part in parts)
 
 
 def _iterate_instance(vm: Machine, frame: Frame, value: Instance, node: ast.AST, kind: str) -> Sequence:

@@ -493,6 +493,8 @@ def member(vm: Machine, frame: Frame, left: Value, right: Value, node: ast.AST) 
         return UNKNOWN
     if isinstance(right, Union):
         return _agree([member(vm, frame, left, option, node) for option in right.options])
+    if isinstance(right, Sequence) and right.kind == "iterator":
+        right = containers.taken(vm, right, lazily=True)
     if isinstance(right, Unknown) and isinstance(left, Traced):
         return _member_of_unknown(vm, frame, left, right, node)
     if isinstance(right, Instance) and right.children is not None:

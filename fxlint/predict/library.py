@@ -977,7 +977,7 @@ def _range(vm: Machine, frame: Frame, args: Arguments, node: ast.AST) -> Value:
     traced = next((value for value in args.positional if isinstance(value, Traced)), None)
     if traced is not None:
         vm.event("index.range", node, origin=traced.origin, exception="TypeError")
-        return Sequence("iterator", [], UNKNOWN)
+        return Sequence("range", [], UNKNOWN)
     for value in args.positional:
         silent.read(vm, value, node)
     numbers = [value.value for value in args.positional if isinstance(value, Const) and isinstance(value.value, int)]
@@ -987,8 +987,15 @@ def _range(vm: Machine, frame: Frame, args: Arguments, node: ast.AST) -> Value:
         except (TypeError, ValueError):
             return UNKNOWN
         if len(values) <= MAX_RANGE:
-            return Sequence("iterator", [Const(number) for number in values])
-    return Sequence("iterator", [], UNKNOWN)
+            return Sequence("range", [Const(number) for number in values])
+    return Sequence("range", [], UNKNOWN)
+
+
+def _lazily(vm: Machine, frame: Frame, value: Value, node: ast.AST) -> Sequence:
+    """The elements that an iterator asks another one for when it is asked itself: that may have them still."""
+    if isinstance(value, Sequence) and value.kind == "iterator" and containers.is_named(node):
+        return containers.taken(vm, value, lazily=True)
+    return containers.iterate(vm, frame, value, node, "iter.call")
 
 
 def _enumerate(vm: Machine, frame: Frame, args: Arguments, node: ast.AST) -> Value:
@@ -997,7 +1004,7 @@ def _enumerate(vm: Machine, frame: Frame, args: Arguments, node: ast.AST) -> Val
         return UNKNOWN
     start = args.get(1, "start")
     offset = start.value if isinstance(start, Const) and isinstance(start.value, int) else 0 if start is None else None
-    spread = containers.iterate(vm, frame, value, node, "iter.call")
+    spread = _lazily(vm, frame, value, node)
     items: list[Value] = [
         Sequence("tuple", [UNKNOWN if offset is None else Const(offset + position), item])
         for position, item in enumerate(spread.items)
@@ -1007,9 +1014,11 @@ def _enumerate(vm: Machine, frame: Frame, args: Arguments, node: ast.AST) -> Val
 
 
 def _zip(vm: Machine, frame: Frame, args: Arguments, node: ast.AST) -> Value:
-    spreads = [containers.iterate(vm, frame, value, node, "iter.call") for value in args.positional]
-    if not spreads:
-        return Sequence("iterator", [], MAYBE if args.may_hold_traced() else UNKNOWN)
+    may_hold = MAYBE if args.may_hold_traced() else UNKNOWN
+    in_turn = len({id(value) for value in args.positional}) < len(args.positional)  # zip(it, it), or lists
+    spreads = [_lazily(vm, frame, value, node) for value in args.positional]
+    if not spreads or (in_turn and any(spread.kind == "iterator" for spread in spreads)):
+        return Sequence("iterator", [], Sequence("tuple", [may_hold] * len(spreads)) if spreads else may_hold)
     exact = [len(spread.items) for spread in spreads if spread.rest is None]
     known = min(exact) if exact else min(len(spread.items) for spread in spreads)
     items: list[Value] = []
@@ -1024,7 +1033,7 @@ def _zip(vm: Machine, frame: Frame, args: Arguments, node: ast.AST) -> Value:
 
 def _map(vm: Machine, frame: Frame, args: Arguments, node: ast.AST) -> Value:
     function, *iterables = args.positional
-    spreads = [containers.iterate(vm, frame, value, node, "iter.call") for value in iterables]
+    spreads = [_lazily(vm, frame, value, node) for value in iterables]
     if len(spreads) != 1:
         return Sequence("iterator", [], MAYBE if args.may_hold_traced() else UNKNOWN)
     results = [calls.invoke(vm, frame, function, [item], node) for item in spreads[0].items]
@@ -1036,7 +1045,7 @@ def _filter(vm: Machine, frame: Frame, args: Arguments, node: ast.AST) -> Value:
     if len(args.positional) != 2:
         return UNKNOWN
     function, iterable = args.positional
-    spread = containers.iterate(vm, frame, iterable, node, "iter.call")
+    spread = _lazily(vm, frame, iterable, node)
     for item in spread.members():
         answer = item if isinstance(function, Const) else calls.invoke(vm, frame, function, [item], node)
         decide.truth(vm, frame, answer, node, "bool.call")
@@ -1235,7 +1244,10 @@ def _iter(vm: Machine, frame: Frame, args: Arguments, node: ast.AST) -> Value:
     value = args.get(0, "")
     if value is None:
         return UNKNOWN
-    return containers.iterate(vm, frame, value, node, "iter.call")
+    if isinstance(value, Sequence) and value.kind == "iterator":
+        return value
+    spread = containers.iterate(vm, frame, value, node, "iter.call")
+    return Sequence("iterator", list(spread.items), spread.rest, optional=spread.optional)
 
 
 def _next(vm: Machine, frame: Frame, args: Arguments, node: ast.AST) -> Value:
@@ -1250,6 +1262,9 @@ def _next(vm: Machine, frame: Frame, args: Arguments, node: ast.AST) -> Value:
         return members[0] if members else args.get(1, "default") or UNKNOWN
     if isinstance(value, Traced):
         return measured(vm, "builtins.next", args, node)
+    method_ = classes.find(vm, value.cls, "__next__") if isinstance(value, Instance) else None
+    if isinstance(method_, Function) and value is not None:
+        return calls.invoke(vm, frame, method_, [value], node)
     return MAYBE if args.may_hold_traced() else UNKNOWN
 
 
@@ -1381,7 +1396,7 @@ def _reduce(vm: Machine, frame: Frame, args: Arguments, node: ast.AST) -> Value:
 def _chain(vm: Machine, frame: Frame, args: Arguments, node: ast.AST) -> Value:
     result = Sequence("iterator", [])
     for value in args.positional:
-        spread = containers.iterate(vm, frame, value, node, "iter.call")
+        spread = _lazily(vm, frame, value, node)
         if result.rest is None:
             result.items.extend(spread.items)
             result.rest = spread.rest

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 import builtins
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from functools import partial
 from typing import Any, Final
 
@@ -338,7 +338,10 @@ def _matches(vm: Machine, frame: Frame, subject: Value, pattern: ast.pattern) ->
 
 def _for(vm: Machine, frame: Frame, node: ast.For | ast.AsyncFor) -> bool:
     iterable = evaluate.expression(vm, frame, node.iter)
-    spread = containers.iterate(vm, frame, iterable, node.iter, "iter.for")
+    if isinstance(iterable, Sequence) and iterable.kind == "iterator":
+        spread = iterable
+    else:
+        spread = containers.iterate(vm, frame, iterable, node.iter, "iter.for")
     loop = Loop()
     frame.loops.append(loop)
     depth = len(frame.loops)
@@ -350,7 +353,7 @@ def _for(vm: Machine, frame: Frame, node: ast.For | ast.AsyncFor) -> bool:
 
 
 def _iterations(vm: Machine, frame: Frame, node: ast.For | ast.AsyncFor, loop: Loop, spread: Sequence) -> bool:
-    for value in spread.items:
+    for value in _elements(vm, node, spread):
         if not _iteration(vm, frame, node, loop, value):
             return False
     if spread.rest is None:
@@ -359,6 +362,17 @@ def _iterations(vm: Machine, frame: Frame, node: ast.For | ast.AsyncFor, loop: L
     if spread.optional and not spread.items:
         return vm.fork(node.iter, lambda: _rest_iterations(vm, frame, node, loop, rest), lambda: True)
     return _rest_iterations(vm, frame, node, loop, rest)
+
+
+def _elements(vm: Machine, node: ast.For | ast.AsyncFor, spread: Sequence) -> Iterator[Value]:
+    """The known elements; an iterator with a name is asked one by one: the body may leave some, or ask as well."""
+    if spread.kind != "iterator" or not isinstance(node.iter, (ast.Name, ast.Attribute)):
+        yield from spread.items
+        return
+    while spread.items:
+        first, *others = spread.items
+        vm.heap.refill(spread, others, spread.rest)
+        yield first
 
 
 def _rest_iterations(vm: Machine, frame: Frame, node: ast.For | ast.AsyncFor, loop: Loop, rest: Value) -> bool:

@@ -123,15 +123,15 @@ class Tensor(Value):
 
 @dataclass(eq=False, slots=True)
 class Sequence(Value):
-    """A tuple, list, set, range or exhausted iterator: the known ``items``, then any number of ``rest``.
+    """A tuple, list, set, range or what an iterator has left: the known ``items``, then any number of ``rest``.
 
     ``certain`` is a traced value that surely stands among the rest. ``optional``: there may be no rest at all, as with
     a constructor's ``*args``; a rest of other origin is taken to have an element.
 
-    Lists and sets are heap objects: change ``items`` and ``rest`` only through the heap.
+    Lists, sets and iterators are heap objects: change ``items`` and ``rest`` only through the heap.
     """
 
-    kind: Literal["tuple", "list", "set", "iterator"]
+    kind: Literal["tuple", "list", "set", "range", "iterator"]
     items: list[Value]
     rest: Value | None = None
     fields: tuple[str, ...] = ()  # of a named tuple

@@ -2886,6 +2886,39 @@ class TestOtherWaysToAssign:
         check(tmp_path, forward(body + "return x if n else len(x)"), "traces")
 
 
+class TestIterators:
+    """An iterator has what it was not yet asked for; what other iterators may have asked it for is not known."""
+
+    @pytest.mark.parametrize(
+        "body",
+        [
+            "it = iter([1, 2, 3])\nnext(it)\nreturn x if list(it) == [2, 3] else len(x)",
+            "kept = [1, 2]\nit = iter(kept)\nnext(it)\nreturn x if kept == [1, 2] else len(x)",
+            "it = iter([1, 2, 3])\nfor a in it:\n    break\nreturn x if list(it) == [2, 3] else len(x)",
+            "it, n = iter([1, 2, 3, 4]), 0\nfor a in it:\n    next(it)\n    n += 1\nreturn x if n == 2 else len(x)",
+            "it = (a for a in range(3))\nlist(it)\nfor a in it:\n    len(x)\nreturn x",
+            "it = zip([1], [2])\nfirst = [*it]\nreturn x if first and not list(it) else len(x)",
+            "it, n = range(2), 0\nfor a in it:\n    n += 1\nfor a in it:\n    n += 1\nreturn x if n == 4 else len(x)",
+            "count = Count()\nnext(count)\nreturn x if count.n == 1 else len(x)",
+            "it = iter([self.lin, self.lin])\nfor lin in it:\n    x = lin(x)\nreturn x if not list(it) else len(x)",
+        ],
+    )
+    def test_they_have_what_is_left(self, tmp_path, body):
+        extra = "class Count:\n    n = 0\n    def __next__(self):\n        self.n += 1\n        return self.n"
+        check(tmp_path, forward(body, "self.lin = nn.Linear(4, 4)", extra=extra), "traces")
+
+    @pytest.mark.parametrize(
+        "body",
+        [
+            "it = iter([1, 2, 3, 4])\nreturn x if list(zip(it, it)) == [(1, 2), (3, 4)] else len(x)  # maybe",
+            "it = iter([1, 2, 3])\nnext(enumerate(it))\nreturn x if next(it) == 2 else len(x)  # maybe",
+            "it = iter([1, 2, 3])\n2 in it\nreturn x if next(it) == 3 else len(x)  # maybe",
+        ],
+    )
+    def test_what_others_may_have_asked_for(self, tmp_path, body):
+        check(tmp_path, forward(body), "depends")
+
+
 class TestFunctionsOfTheModuleOperator:
     @pytest.mark.parametrize(
         "body",
