@@ -21,7 +21,7 @@ _CHANGING: Final = frozenset(
     }
 )  # fmt: skip
 """Methods of containers that change them, also where their result is used; no tensor has methods of these names."""
-_CONTAINERS: Final = (ast.List, ast.Dict, ast.Set, ast.ListComp, ast.DictComp, ast.SetComp)
+CONTAINERS: Final = (ast.List, ast.Dict, ast.Set, ast.ListComp, ast.DictComp, ast.SetComp)
 
 
 def changed(nodes: Sequence[ast.AST]) -> set[str]:
@@ -72,4 +72,4 @@ def _is_new(value: ast.expr) -> bool:
     """Whether an expression makes an object, rather than naming one, or an item of one."""
     if isinstance(value, ast.Call):
         return not (isinstance(value.func, ast.Attribute) and value.func.attr in {"get", *_CHANGING})
-    return isinstance(value, (*_CONTAINERS, ast.BinOp))
+    return isinstance(value, (*CONTAINERS, ast.BinOp))

@@ -7,6 +7,7 @@ import builtins
 from collections.abc import Iterator
 
 from fxlint.findings import Suggestion
+from fxlint.fix.effects import CONTAINERS, changed
 from fxlint.fix.site import Site
 from fxlint.fix.source import Source
 
@@ -22,11 +23,28 @@ def called(site: Site) -> Iterator[Suggestion]:
 
 
 def helper(site: Site) -> Iterator[Suggestion]:
-    """Wrap the helper function that the construct lies in, where it is called by a bare name."""
+    """Wrap the helper function that the construct lies in, where it is called by a bare name.
+
+    Not one that fills a list or the like of its caller: a node would fill a copy.
+    """
+    function = site.source.function(site.node)
     for source, call in site.calls():
         if isinstance(call.func, ast.Name) and _is_function(source, call.func.id):
-            yield _wrap(source, [call.func.id])
+            if not isinstance(function, ast.FunctionDef) or not _is_filled(source, call, function):
+                yield _wrap(source, [call.func.id])
             return
+        function = source.function(call)
+
+
+def _is_filled(source: Source, call: ast.Call, function: ast.FunctionDef) -> bool:
+    """Whether the called function changes its arguments, and a container that the caller makes is among them."""
+    caller = source.function(call)
+    if not isinstance(caller, ast.FunctionDef) or not changed(function.body) & {one.arg for one in function.args.args}:
+        return False
+    stores = source.facts(caller).stores
+    given = [one for one in (*call.args, *(word.value for word in call.keywords)) if isinstance(one, ast.Name)]
+    made = [source.statement(store) for one in given for store in stores.get(one.id, ())]
+    return any(isinstance(one, (ast.Assign, ast.AnnAssign)) and isinstance(one.value, CONTAINERS) for one in made)
 
 
 def _wrap(source: Source, names: list[str]) -> Suggestion:

@@ -86,3 +86,10 @@ def test_a_scripted_function_is_not_wrapped_but_moved_into_one_that_is(suggested
 
 def test_a_class_such_as_int_is_not_wrapped_for_files_ask_isinstance_of_it(suggested):
     assert suggested(net("return x[: int(x.size(0) * 0.5)]")).of("int.call", "wrap") == []
+
+
+@pytest.mark.parametrize(("made", "wraps"), [("[]", False), ("{}", False), ("torch.empty_like(x)", True)])
+def test_a_helper_that_fills_a_container_of_its_caller_is_not_wrapped(suggested, made, wraps):
+    helper = "def fill(x, out):\n    for i in range(x.shape[0]):\n        out[i] = x[i]\n\n\n"
+    text = net(f"out = {made}\nfill(x, out)\nreturn out").replace("class Net", f"{helper}class Net")
+    assert bool(suggested(text).of("index.range", "wrap")) == wraps
