@@ -99,6 +99,7 @@ ONLY_ADVICE = {
     "traced_key_in_dictionary", "loop_over_arguments", "keywords_passed_on", "wraps_around_keywords",
     "field_called_keys", "device_of_input", "result_of_wrapped_function", "wrapped_method",
     "name_bound_for_tensors", "constructor_without_super", "subclass_without_super",
+    "parameter_called_code", "buffer_called_meta", "layer_called_graph",
 }  # fmt: skip
 """Bad examples for which nobody can write the way out without knowing what the code is for."""
 ANOTHER_TYPE = {"set_of_tensors", "generator"}
