@@ -8,7 +8,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any, Final
 
-from fxlint.predict import calls, classes, containers, evaluate, library, silent
+from fxlint.predict import calls, classes, containers, escapes, evaluate, library, silent
 from fxlint.predict.machine import Machine
 from fxlint.predict.scopes import Frame
 from fxlint.predict.values import (
@@ -493,6 +493,7 @@ def member(vm: Machine, frame: Frame, left: Value, right: Value, node: ast.AST) 
         return UNKNOWN
     if isinstance(right, Union):
         return _agree([member(vm, frame, left, option, node) for option in right.options])
+    escapes.implicitly(vm, left, "__hash__", "__eq__")
     if isinstance(right, Sequence) and right.kind == "iterator":
         right = containers.taken(vm, right, lazily=True)
     if isinstance(right, Unknown) and isinstance(left, Traced):

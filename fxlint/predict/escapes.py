@@ -50,6 +50,13 @@ def called(vm: Machine, function: Value) -> None:
         _call(vm, function, [], set())
 
 
+def implicitly(vm: Machine, value: Value, *methods: str) -> None:
+    """Python itself calls these special methods of an object, where its class has them."""
+    for name in methods if isinstance(value, Instance) else ():
+        assert isinstance(value, Instance)
+        called(vm, Bound(classes.find(vm, value.cls, name) or UNKNOWN, value))
+
+
 def _escape(vm: Machine, value: Value, reads: bool, depth: int = 3) -> None:
     """``reads``: it is only looked at, but functions in it are called."""
     if isinstance(value, Bound) and not isinstance(value.function, (Function, Decorated)):

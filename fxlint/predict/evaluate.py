@@ -9,7 +9,7 @@ from collections.abc import Callable
 from functools import partial
 from typing import Any, Final
 
-from fxlint.predict import attributes, calls, classes, containers, decide, library, names, silent, told
+from fxlint.predict import attributes, calls, classes, containers, decide, escapes, library, names, silent, told
 from fxlint.predict.arguments import Arguments
 from fxlint.predict.machine import Machine
 from fxlint.predict.scopes import Frame, Scope
@@ -123,6 +123,9 @@ def _formatted(vm: Machine, frame: Frame, node: ast.JoinedStr) -> Value:
             continue
         assert isinstance(part, ast.FormattedValue)
         value = expression(vm, frame, part.value)
+        if part.format_spec is not None:
+            expression(vm, frame, part.format_spec)
+        escapes.implicitly(vm, value, "__format__", "__str__", "__repr__")
         if isinstance(value, Traced):
             if part.format_spec is not None and part.conversion == -1:
                 vm.event("format.spec", part.value, origin=value.origin, exception="TypeError")
@@ -443,6 +446,7 @@ def _dictionary(vm: Machine, frame: Frame, node: ast.Dict) -> Value:
             calls.spread_mapping(vm, frame, expression(vm, frame, value_node), node, result)
             continue
         key, value = expression(vm, frame, key_node), expression(vm, frame, value_node)
+        escapes.implicitly(vm, key, "__hash__", "__eq__")
         containers.store(result, key, value)
     return result
 

@@ -1294,6 +1294,7 @@ def _text(name: str) -> Model:
 
     def model(vm: Machine, frame: Frame, args: Arguments, node: ast.AST) -> Value:
         result = convert(vm, frame, args, node)
+        escapes.implicitly(vm, args.get(0, "object") or UNKNOWN, "__str__", "__repr__")
         if args.holds_traced():
             vm.note("silent.text", node, origin=_origin(args))
         return Const(PROXY_TEXT) if isinstance(args.get(0, "object"), Traced) and result is UNKNOWN else result

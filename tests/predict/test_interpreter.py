@@ -2832,6 +2832,16 @@ class TestWhatFunctionsGivenAwayAssign:
         body = f"def work(v=None):\n    self.seen = 1\n{call}\nreturn x if self.seen else len(x)"
         assert not self.certain(tmp_path, body, "self.seen = None")
 
+    @pytest.mark.parametrize(
+        "use", ["f'{kept}'", "str(kept)", "{kept: 1}", "kept in [1, 2]", "f'{1:{kept.log.append(1) or 3}}'"]
+    )
+    def test_python_calls_special_methods_itself(self, tmp_path, use):
+        work = "        self.log.append(1)\n        return {}\n"
+        extra = "class Kept:\n    def __init__(self):\n        self.log = []\n"
+        for name, result in (("format", "''"), ("str", "''"), ("hash", "1"), ("eq", "False")):
+            extra += f"    def __{name}__(self, *other):\n{work.format(result)}"
+        assert not self.certain(tmp_path, f"kept = Kept()\n{use}\nreturn x if kept.log else len(x)", extra=extra)
+
     @pytest.mark.parametrize("define", ["def work():\n    n = 2", "def work():\n    return self.n + self.m"])
     def test_what_it_does_not_assign_is_as_it_was(self, tmp_path, define):
         body = f"n = 0\n{define}\n{self.START.format(test='n == 2 or self.n == 2')}"
