@@ -45,7 +45,7 @@ VOCABULARY = {
     "key": "lookup",
     "output": "type generator",
     "signature": "variadic decorated",
-    "root": "library uninitialised",
+    "root": "library torch uninitialised",
     "module": "unregistered",
     "raise": "reached attribute type name",
     "context": "proxy",
