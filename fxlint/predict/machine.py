@@ -16,7 +16,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Final, NoReturn
 
-from fxlint.predict.heap import Changes, Heap
+from fxlint.predict.heap import MISSING, Changes, Heap
 from fxlint.predict.scopes import Exit, Frame, ModuleScope
 from fxlint.predict.values import (
     MAYBE,
@@ -470,8 +470,8 @@ class Machine:
         self, one: Changes, other: Changes, missing: Guard, unlikely: bool
     ) -> Iterator[tuple[Attributes, str, Guard, bool]]:
         """The attributes that only one side of a condition has set, and the other side, on which they are missing."""
-        for place, (target, key, _) in one.items() if not self.tracing else ():
-            if isinstance(target, Attributes) and place not in other and key not in target:
+        for place, (target, key, value) in one.items() if not self.tracing else ():
+            if isinstance(target, Attributes) and place not in other and key not in target and value is not MISSING:
                 yield target, str(key), missing, unlikely
 
     def _all_refused(self, raises: tuple[Event, ...]) -> None:

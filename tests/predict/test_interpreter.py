@@ -2891,6 +2891,11 @@ class TestOtherWaysToAssign:
         source = forward(body, "self.wide = wide", extra="class Plain:\n    pass")
         check(tmp_path, source.replace("(self):", "(self, wide):"), "depends")
 
+    def test_that_is_taken_away_again_where_it_was_set(self, tmp_path):
+        init = "if wide:\n    self.kept = nn.Linear(4, 4)\n    self.lin = self.kept\n    del self.kept\n"
+        init += "else:\n    self.lin = nn.Linear(4, 4)"
+        check(tmp_path, forward("return self.lin(x)", init).replace("(self):", "(self, wide):"), "traces")
+
     def test_of_a_variable_of_the_function_around_every_time(self, tmp_path):
         body = "def work():\n    nonlocal n\n    n = True\nn = False\nwork()\nn = False\nwork()\n"
         check(tmp_path, forward(body + "return x if n else len(x)"), "traces")
