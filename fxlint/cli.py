@@ -7,7 +7,6 @@ imported only where it is used: ``fxlint --version`` answers at once.
 from __future__ import annotations
 
 import contextlib
-import difflib
 import gc
 import os
 import shutil
@@ -123,6 +122,8 @@ class _DefaultGroup(click.Group):
 
     def _check_no_slip(self, word: str) -> None:
         """Raise UsageError where a word is no path, and almost the name of a command."""
+        import difflib
+
         near = difflib.get_close_matches(word, self.commands, n=1, cutoff=0.75)
         if near and not os.path.exists(word):  # noqa: PTH110  # never raises
             raise click.UsageError(f"there is no command, file or folder '{word}'; did you mean '{near[0]}'?")

@@ -488,6 +488,13 @@ def call_object(vm: Machine, frame: Frame, callee: Instance, args: Arguments, no
 
 def method(vm: Machine, frame: Frame, receiver: Value, name: str, args: Arguments, node: ast.AST) -> Value:
     """A method of a list, tuple, dict, string, number or real tensor."""
+    if isinstance(receiver, (Sequence, Mapping, Globals)):
+        if name == "__setitem__" and len(args.positional) == 2:
+            containers.set_item(vm, frame, receiver, args.positional[0], args.positional[1], node)
+            return NONE
+        if name == "__delitem__" and args.positional:
+            containers.delete_item(vm, frame, receiver, args.positional[0], node)
+            return NONE
     if isinstance(receiver, Sequence):
         return _sequence_method(vm, frame, receiver, name, args, node)
     if isinstance(receiver, Mapping):
@@ -618,12 +625,6 @@ def _operator_method(vm: Machine, frame: Frame, receiver: Sequence, name: str, a
         if isinstance(repeated, Sequence):
             vm.heap.refill(receiver, repeated.items, repeated.rest)
         return receiver
-    if name == "__setitem__" and len(args.positional) == 2:
-        containers.set_item(vm, frame, receiver, args.positional[0], args.positional[1], node)
-        return NONE
-    if name == "__delitem__" and first is not None:
-        containers.delete_item(vm, frame, receiver, first, node)
-        return NONE
     result = MAYBE if args.may_hold_traced() else UNKNOWN
     if receiver.kind != "tuple" and name not in _READERS:
         vm.heap.refill(receiver, [], join_all([*receiver.members(), result]))
@@ -696,12 +697,6 @@ def _mapping_method(vm: Machine, frame: Frame, receiver: Mapping, name: str, arg
         return NONE
     if name in {"__getitem__", "__missing__"} and first is not None:
         return containers.mapping_item(vm, receiver, first, node)
-    if name == "__setitem__" and len(args.positional) == 2:
-        containers.set_item(vm, frame, receiver, args.positional[0], args.positional[1], node)
-        return NONE
-    if name == "__delitem__" and first is not None:
-        containers.delete_item(vm, frame, receiver, first, node)
-        return NONE
     if name == "popitem" and rest is None:
         return _pop_item(vm, receiver, args.get(0, "last") or TRUE, node)
     if name == "move_to_end" and first is not None and key_of(first) in receiver.items:
@@ -743,9 +738,6 @@ def _globals_method(vm: Machine, frame: Frame, receiver: Globals, name: str, arg
         given = _dict(vm, frame, args, node)
         for name_, value in given.items.values() if isinstance(given, Mapping) else ():
             containers.set_item(vm, frame, receiver, name_, value, node)
-        return NONE
-    if name == "__setitem__" and len(args.positional) == 2:
-        containers.set_item(vm, frame, receiver, args.positional[0], args.positional[1], node)
         return NONE
     key = args.get(0, "key")
     if name not in {"get", "__getitem__"} or key is None:
